@@ -26,8 +26,8 @@ ROOT: Final = Path(__file__).parents[1]
 OTHERS: Final = frozenset({"es9", "opensearch"})
 """Parameters that name a server which the smaller tiers do not have."""
 
-# How long examples take to be drawn depends on what else the machine does, and says nothing about the code.
-hypothesis_settings.register_profile("es-dedup", suppress_health_check=[HealthCheck.too_slow])
+# How long examples take, and how long it takes to draw them, depends on what else the machine does, and says nothing of the code.
+hypothesis_settings.register_profile("es-dedup", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("es-dedup")
 
 # A runner started in the background ignores interrupts, and so would the commands that tests start and interrupt.

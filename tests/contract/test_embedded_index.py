@@ -81,7 +81,7 @@ QUERIES = st.builds(
     deleted=st.sets(st.sampled_from("ab"), max_size=2),
     candidate_queries=st.lists(QUERIES, max_size=4),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_same_answers(
     first: dict[str, set[int]],
     second: dict[str, set[int]],

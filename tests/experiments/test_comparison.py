@@ -70,7 +70,7 @@ def slow_join(pages: Sequence[Any], max_df: int) -> tuple[set[tuple[int, int]], 
     return {(min(pair), max(pair)) for pair in found}, len(found)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(CORPUS, st.sampled_from([1, 2, 1000]))
 def test_the_join_gives_what_each_query_would_be_answered(pages: list[Any], max_df: int) -> None:
     join = self_join(Plan(max_df), pages)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ def test_the_edit_distance_is_a_metric(
     assert distance(one, two) == slow.edit_distance(*names)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(SETS, max_size=30), SETS, st.integers(1, 6))
 def test_a_tree_finds_what_a_scan_of_its_sets_finds(
     stored: list[frozenset[int]], wanted: frozenset[int], least: int
@@ -42,7 +42,7 @@ def test_a_tree_finds_what_a_scan_of_its_sets_finds(
         assert tree.find(wanted, least) == scanned
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.frozensets(st.integers(200, 240), min_size=1, max_size=25), max_size=25),
     st.sampled_from([0.5, 0.8, 0.95]),

@@ -27,7 +27,7 @@ def terms_of(name: str, text: str) -> frozenset[Any]:
     return frozenset(words(text))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(worded_texts, min_size=2, max_size=4), st.sampled_from(["imatch", "imatch_s", "imatch_p"]))
 def test_pages_agree_exactly_when_their_sets_are_equal(texts: list[str], name: str) -> None:
     method = detector(name, imatch__min_terms=2)
@@ -40,7 +40,7 @@ def test_pages_agree_exactly_when_their_sets_are_equal(texts: list[str], name: s
                 assert bool(set(method.terms(one)) & set(method.terms(other))) == (ours == theirs)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.sets(st.integers(0, 40), max_size=12), min_size=1, max_size=5),
     st.integers(0, 6),
@@ -77,7 +77,7 @@ def test_the_lexicon_leaves_out_frequent_and_rare_words() -> None:
     assert not empty.lexicon(0.2, 0.8).holds(terms).any()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(worded_texts, min_size=2, max_size=3), st.sampled_from(["lsh_s", "lsh_p"]))
 def test_lsh_verifies_on_the_signatures(texts: list[str], name: str) -> None:
     method = detector(name)

@@ -81,7 +81,7 @@ SIGNATURES: Final = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(SIGNATURES, st.floats(0.01, 3.0), st.integers(1, 3))
 def test_noise_by_idf_and_kept_counts_equal_the_reference(
     pages: list[frozenset[str]], min_idf: float, min_pages: int
@@ -128,7 +128,7 @@ def test_followers_decide_alone_where_the_steps_of_the_source_say_so() -> None:
     assert [each.score for each in found] == [0.5, 1.0]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(page_texts, max_size=4), st.integers(5, 15), st.integers(6, 14))
 def test_both_readings_of_multi_simhash_equal_the_reference(
     texts: list[str], keywords: int, context: int
@@ -210,7 +210,7 @@ def check_concepts(texts: list[str], config: DwdcsConfig) -> int:
     return compared
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(page_texts, max_size=4), st.integers(1, 4), st.integers(1, 2))
 def test_phrases_and_contributions_equal_the_reference(
     texts: list[str], window: int, occurrences: int
@@ -261,7 +261,7 @@ PLACES: Final = st.dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PLACES, PLACES)
 def test_the_printed_spread_equals_the_reference(
     left: dict[int, list[int]], right: dict[int, list[int]]

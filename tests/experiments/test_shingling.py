@@ -26,7 +26,7 @@ def shingles_of(text: str) -> set[tuple[str, ...]]:
     return set(grams(normalise(text), 5, 5))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(page_texts, page_texts)
 def test_without_sampling_both_similarities_equal_the_reference(left: str, right: str) -> None:
     ours, theirs = shingles_of(left), shingles_of(right)
@@ -58,7 +58,7 @@ def test_known_answers() -> None:
     assert contained.verify(other, one).evidence["left_containment"] == 0.8
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.sets(st.integers(0, 60), min_size=4),
     st.sets(st.integers(0, 60), min_size=4),
@@ -107,7 +107,7 @@ def kernel(pages: list[list[int]], bins: int) -> list[list[int]]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(HASHES, max_size=5), st.sampled_from([1, 2, 7, 16, 84]))
 def test_one_permutation_equals_the_reference(pages: list[list[int]], bins: int) -> None:
     orders = _orders(bins).tolist()

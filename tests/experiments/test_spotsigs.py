@@ -35,7 +35,7 @@ def signatures(text: str, distance: int = 1, chain: int = 2) -> Counter[Any]:
     return slow.signatures(words(text), ANTECEDENTS, STOP_WORDS, distance, chain)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(worded_texts, min_size=2, max_size=4), st.integers(1, 3), st.integers(1, 3))
 def test_signatures_and_similarity_equal_the_reference(texts: list[str], distance: int, chain: int) -> None:
     method = detector(
@@ -54,7 +54,7 @@ def test_signatures_and_similarity_equal_the_reference(texts: list[str], distanc
             assert close(method.verify(one, other).score, slow.similarity(ours, theirs))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(MULTISETS, LIMITS)
 def test_the_join_finds_every_pair_and_no_other(pages: list[dict[int, int]], limit: Fraction) -> None:
     index = SpotIndex([bag(page) for page in pages], float(limit))
@@ -64,7 +64,7 @@ def test_the_join_finds_every_pair_and_no_other(pages: list[dict[int, int]], lim
     assert all(close(found[pair], score) for pair, score in expected.items())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(MULTISETS, LIMITS)
 def test_accepted_pairs_are_always_candidates(pages: list[dict[int, int]], limit: Fraction) -> None:
     for left in pages:

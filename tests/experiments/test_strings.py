@@ -22,7 +22,7 @@ from tests.texts import page_texts
 WEIGHTS: Final = (0.4, 0.2, 0.3, 0.1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text("甲乙丙ab", max_size=40), st.text("甲乙丙ab", max_size=40))
 def test_the_common_subsequence_equals_the_reference(left: str, right: str) -> None:
     assert common_subsequence(left, right) == slow.common_subsequence(left, right)
@@ -34,7 +34,7 @@ def sentence(text: str, title: str = "", min_chars: int = 8) -> str | None:
     return found and found[:MOST_CHARS]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(worded_texts, worded_texts), min_size=1, max_size=3), st.sampled_from([2, 8]))
 def test_feature_sentences_equal_the_reference(pages: list[tuple[str, str]], min_chars: int) -> None:
     method = detector("feature_sentence", feature_sentence__min_chars=min_chars)
@@ -43,7 +43,7 @@ def test_feature_sentences_equal_the_reference(pages: list[tuple[str, str]], min
     assert [each.text if isinstance(each, Text) else None for each in found] == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(page_texts, worded_texts), max_size=3), st.integers(0, 3), st.integers(1, 3))
 def test_punctuation_strings_equal_the_reference(texts: list[str], before: int, after: int) -> None:
     method = detector(
@@ -69,7 +69,7 @@ def rank(word: str, df: int = 0) -> tuple[int, int]:
     return df, int(hashes_of([word])[0])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(worded_texts, min_size=2, max_size=3), st.integers(2, 5))
 def test_nodes_and_similarity_equal_the_reference(texts: list[str], depth: int) -> None:
     method = detector("codet_like", codet__depth=depth, **LOOSE)

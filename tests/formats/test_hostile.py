@@ -41,7 +41,7 @@ def read(name: str, data: bytes) -> list[Page | InputFailure]:
     return items
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(suffix=st.sampled_from(SUFFIXES), data=st.binary(max_size=400))
 @example(suffix="jsonl", data=b"[" * 300)
 @example(suffix="json", data=b'[{"id":1,"text":"\xff"}]')
@@ -54,7 +54,7 @@ def test_any_bytes(suffix: str, data: bytes) -> None:
     read(f"a.{suffix}", data)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(records=st.lists(st.dictionaries(NAMES, VALUES, max_size=5) | VALUES, max_size=5))
 def test_any_json(records: list[object]) -> None:
     lines = "".join(json.dumps(record) + "\n" for record in records).encode()

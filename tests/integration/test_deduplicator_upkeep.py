@@ -279,7 +279,7 @@ class TestOrder:
             assert len(partition(opened)) < len(small_pages())
             return partition(opened), edges(opened)
 
-    @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.permutations(range(len(small_pages()))))
     def test_one_by_one_and_a_recluster_equal_a_scan(
         self, scanned: tuple[set[frozenset[str]], list[tuple[str, str, str, float]]], order: list[int]
@@ -289,7 +289,7 @@ class TestOrder:
                 opened.add(small_pages()[place])
             assert (swept(opened), edges(opened)) == scanned
 
-    @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.permutations(range(len(small_pages()))), cuts=st.lists(st.integers(0, 40), max_size=4))
     def test_several_calls_and_a_recluster_equal_a_scan(
         self,

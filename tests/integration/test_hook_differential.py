@@ -325,7 +325,6 @@ actions_of = st.one_of(
 @pytest.mark.filterwarnings("ignore:none of .* has the content field")
 @settings(
     max_examples=25,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
     derandomize=True,

@@ -49,7 +49,7 @@ def test_samples_have_the_clusters_of_a_scan(spark: Any) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(4, 60), st.integers(1, 7), st.integers(1, 7))
-@hypothesis.settings(max_examples=4, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(max_examples=4, suppress_health_check=list(hypothesis.HealthCheck))
 def test_random_corpora_have_the_clusters_of_a_scan_in_any_order_and_partitioning(
     spark: Any, seed: int, count: int, parts: int, other_parts: int
 ) -> None:

@@ -73,7 +73,7 @@ def test_other_settings_are_refused(spark: Any, tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(4, 50), st.integers(1, 9))
-@hypothesis.settings(max_examples=3, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(max_examples=3, suppress_health_check=list(hypothesis.HealthCheck))
 def test_days_added_one_after_the_other_have_the_clusters_of_one_run(
     spark: Any, tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, tenths: int
 ) -> None:

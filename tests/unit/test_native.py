@@ -228,7 +228,7 @@ def assert_same(left: Any, right: Any, name: str = "") -> None:
 
 @pytest.mark.parametrize("of", TWINS, ids=lambda of: of.__name__)
 def test_both_forms_give_the_same(of: Callable[[Draw], Callable[[], Any]]) -> None:
-    @settings(max_examples=TWINS[of], deadline=None)
+    @settings(max_examples=TWINS[of])
     @given(st.data())
     def every_example(data: st.DataObject) -> None:
         assert_same(*by_both(of(data.draw)))

@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page
@@ -155,7 +154,6 @@ rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=6), max_size=40)
 
 @pytest.mark.parametrize("in_memory", [False, True], ids=["file", "memory"])
 @given(given_=rows, most=st.none() | st.integers(1, 50))
-@hypothesis_settings(deadline=None)
 def test_a_column_gives_back_what_was_added(
     tmp_path_factory: pytest.TempPathFactory, in_memory: bool, given_: list[list[int]], most: int | None
 ) -> None:

@@ -31,14 +31,14 @@ def only(rows: list[AlignedRow]) -> tuple[list[str], list[str]]:
     return left, right
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pages_of_texts, pages_of_texts)
 def test_rows_have_all_of_both_texts(first: list[str], second: list[str]) -> None:
     left, right = "\n".join((*first, *second)), "\n".join((*second, *first[:1]))
     assert whole(aligned(left, right, NOTHING)) == (left, right)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(mixed_texts)
 def test_a_text_does_not_differ_from_itself(text: str) -> None:
     assert only(aligned(text, text, NOTHING)) == ([], [])
@@ -107,7 +107,7 @@ def clauses(text: str) -> list[tuple[int, str]]:
     return [(digest, text[start:end]) for digest, start, end in clauses_of(text, MOST)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(mixed_texts)
 def test_places_ascend_and_equal_hashes_are_equal_clauses(text: str) -> None:
     found = clauses_of(text, MOST)

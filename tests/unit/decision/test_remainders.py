@@ -85,7 +85,7 @@ def plain_vote(three: list[tuple[Sketch, Sketch]]) -> float:
     return content * (1 - missing * share(size, 0, SMALL))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(PAGES)
 def test_votes_are_those_of_plain_sets(pages: list[tuple[Sketch, Sketch]]) -> None:
     triples = list(permutations(range(len(pages)), 3))

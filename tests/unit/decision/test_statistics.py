@@ -88,7 +88,7 @@ LEARNED: Final = learned(CORPUS)
 
 
 class TestOrder:
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(st.permutations(range(len(CORPUS))))
     def test_any_order_of_pages_gives_the_same_snapshot(self, order: list[int]) -> None:
         names = [f"page-{row}" for row in order]

@@ -49,7 +49,7 @@ def features_of(numbers: set[int]) -> PeriodFeatures:
     return PeriodFeatures.whole(np.array(sorted(numbers), dtype=np.uint64))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(STOP_TEXTS, max_size=5), st.integers(2, 12))
 @example(["。。甲。", "甲", "。", "", "甲\n乙 丙。"], 10)
 @example(["一" * 30 + "。" + "二" * 10 + "。" + "一" * 10 + "。"], 10)
@@ -136,7 +136,7 @@ def test_pages_of_many_stops_are_compared_by_all_of_them_and_of_very_many_by_a_f
 SETS: Final = st.frozensets(st.integers(0, 15), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(SETS, SETS, st.sampled_from((0.0, 0.3, 0.5, 0.6, 1.0)), st.integers(1, 4), st.integers(1, 4))
 def test_decisions_equal_the_reference(
     left: frozenset[int], right: frozenset[int], limit: float, min_features: int, min_common: int
@@ -159,7 +159,7 @@ def test_decisions_equal_the_reference(
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SETS, SETS, SETS)
 def test_noise_counts_on_neither_side(
     left: frozenset[int], right: frozenset[int], noise: frozenset[int]
@@ -177,7 +177,7 @@ PAGES: Final = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(PAGES, st.data(), st.integers(2, 5), st.sampled_from((0.3, 0.5, 0.55, 2 / 3, 0.7, 0.9, 1.0)))
 def test_pruning_by_site_equals_the_reference(
     pages: list[frozenset[str]], data: st.DataObject, min_pages: int, min_share: float

@@ -89,7 +89,7 @@ def slow_covers(case: Case, left: Row, right: Row) -> tuple[tuple[float, float],
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(cases())
 def test_measures_equal_the_reference_and_plain_sets(case: Case) -> None:
     found, best = measured(case)

@@ -46,7 +46,7 @@ def check_samples(text: str) -> CoverageTable:
     return table
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(page_texts)
 def test_samples_of_random_texts_are_complete_below_their_threshold(text: str) -> None:
     check_samples(text)

@@ -126,7 +126,7 @@ def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, A
     assert check(texts, DwdcsConfig.model_validate({"min_concepts": 4} | changes), synonyms) > 4
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(page_texts, max_size=4),
     st.integers(1, 4),
@@ -178,7 +178,7 @@ PLACES: Final = st.dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(PLACES, PLACES)
 def test_both_similarities_equal_the_reference(
     left: dict[int, list[int]], right: dict[int, list[int]]
@@ -193,7 +193,7 @@ def test_both_similarities_equal_the_reference(
     assert spread(one, one).spread == 0.0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(PLACES, st.sets(st.integers(0, 8), max_size=3), st.sampled_from([0.5, 0.9, 0.99]))
 def test_the_complete_query_finds_all_that_can_be_accepted(
     places: dict[int, list[int]], dropped: set[int], similarity: float

@@ -42,7 +42,7 @@ def table_of_pages(pages: list[tuple[str, str]], settings_: Settings = SETTINGS)
     return featurise([text for text, _ in pages], [title for _, title in pages], settings_)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rows_lists)
 def test_random_coverage_tables_come_back(rows: Any) -> None:
     table = table_of(rows)
@@ -51,7 +51,7 @@ def test_random_coverage_tables_come_back(rows: Any) -> None:
     assert_same(coverage_codec.unpack_many(payloads), table)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PAGES)
 def test_features_of_random_pages_come_back(pages: list[tuple[str, str]]) -> None:
     table = table_of_pages(pages)
@@ -66,7 +66,7 @@ def test_features_of_long_pages_come_back_in_any_order() -> None:
     assert_same(features.unpack([payloads[row] for row in order]), table.take(order))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(page_texts, st.data())
 def test_cut_and_lengthened_bytes_are_refused(text: str, data: st.DataObject) -> None:
     payload = features.pack(table_of_pages([(text, "标题")]))[0]

@@ -56,7 +56,7 @@ def check(texts: list[str], config: MultiSimhashConfig, synonyms: Synonyms = NON
         assert (None if isinstance(features, Skipped) else features) == wanted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(page_texts, max_size=4), st.integers(5, 15), st.integers(6, 14))
 def test_random_pages_equal_the_reference(texts: list[str], keywords: int, context: int) -> None:
     check(texts, MultiSimhashConfig(keywords=keywords, context=context), SYNONYMS)
@@ -90,7 +90,7 @@ def test_the_rule_equals_the_reference_at_every_pair_of_distances(near: int, wid
 VALUES: Final = st.integers(0, (1 << 64) - 1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(VALUES, VALUES, st.sets(st.integers(0, 63), max_size=7), st.sets(st.integers(0, 63), max_size=7))
 def test_every_accepted_pair_shares_a_queried_term(
     text: int, keywords: int, first: set[int], second: set[int]

@@ -35,7 +35,7 @@ def kernel(pages: list[list[tuple[int, int]]], *, weighted: bool = True) -> list
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(PAGES)
 def test_weighted_fingerprints_equal_the_reference(pages: list[list[tuple[int, int]]]) -> None:
     assert kernel(pages) == [slow.fingerprint(page) or 0 for page in pages]

@@ -81,7 +81,7 @@ def test_trees_are_summed_as_by_a_walk_from_the_root(trees: int, depth: int) -> 
         assert score == pytest.approx(slowly, abs=1e-5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 500)), min_size=1, max_size=9))
 def test_no_other_set_has_a_higher_expected_agreement(rows: list[tuple[float, int]]) -> None:
     chances, lengths = (
@@ -100,7 +100,7 @@ def test_no_other_set_has_a_higher_expected_agreement(rows: list[tuple[float, in
     assert expected(best_set(chances, lengths)) == pytest.approx(best)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text(alphabet="ab 中文12.,", max_size=40), min_size=1, max_size=6))
 def test_characters_of_blocks_are_counted_apart(texts: list[str]) -> None:
     together = read_characters(texts)

@@ -91,7 +91,7 @@ _PIECES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(_PIECES, min_size=1, max_size=5))
 def test_blocks_and_link_text_are_those_of_a_slow_reading(parts: list[str]) -> None:
     root = html.document_fromstring(f"<body><div>{''.join(parts)}</div></body>")
@@ -99,7 +99,7 @@ def test_blocks_and_link_text_are_those_of_a_slow_reading(parts: list[str]) -> N
     assert _fast(read_blocks(root)) == _slowly(root)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(_PIECES, min_size=1, max_size=5))
 def test_the_blocks_of_a_container_are_those_of_the_containers_in_it_and_its_own(parts: list[str]) -> None:
     blocks = read_blocks(html.document_fromstring(f"<body>{''.join(parts)}</body>"))

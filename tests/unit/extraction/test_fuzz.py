@@ -34,14 +34,14 @@ markup = st.lists(
 
 
 @given(st.binary(max_size=2000), st.one_of(st.none(), st.text(max_size=12)))
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100)
 def test_any_bytes_give_content(data: bytes, claim: str | None) -> None:
     found = extract(data, http_charset=claim)
     found.text.encode("utf-8")
 
 
 @given(markup, st.one_of(st.none(), st.text(max_size=30)))
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100)
 def test_any_markup_gives_content(page: str, url: str | None) -> None:
     for extractor in EXTRACTORS:
         found = extractor.extract(page, url=url)
@@ -55,7 +55,7 @@ def test_any_markup_gives_content(page: str, url: str | None) -> None:
         alphabet=st.characters(codec="gb18030", exclude_categories=("Cs", "Cc", "Cn", "Co")), max_size=200
     )
 )
-@settings(max_examples=60, deadline=2000)
+@settings(max_examples=60)
 def test_declared_and_true_charsets_agree_on_the_text(text: str) -> None:
     page = f"<html><head><meta charset=gb18030></head><body><p>的一是不了在人有我他，{text.replace('<', '')}。</p></body></html>"
     assert extract(page.encode("gb18030")).text == extract(page).text

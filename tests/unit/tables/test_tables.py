@@ -294,7 +294,7 @@ def decided(clusters: Any) -> list[Any]:
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from([FERRY, MAYOR, LATER, "", "Short."]), max_size=8))
 def test_clusters_are_those_of_a_scan_in_any_order(texts: list[str]) -> None:
     pages = [Page(f"page {number}", text=text) for number, text in enumerate(texts)]

@@ -63,7 +63,7 @@ def features(pages: list[tuple[str, str]], settings: Settings) -> list[tuple[byt
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(page_texts, max_size=6))
 @example(["第3", ".5元", "", "新社3月5日", "电话"])
 @example(["a", "b", "\u0301", "ab.", "c", "1.", "2"])
@@ -72,7 +72,7 @@ def test_tokens_and_hashes_are_those_of_the_page_alone(texts: list[str]) -> None
 
 
 @pytest.mark.parametrize("settings_", [GRAMS, WORDS], ids=["grams", "words"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pages=PAGES)
 @example(pages=[("共计5", ""), ("日电", ""), ("", "标题"), ("甲", "")])
 def test_features_and_terms_are_those_of_the_page_alone(

@@ -17,7 +17,7 @@ from tests.reference import normalise as slow
 from tests.texts import SENTENCES, TRADITIONAL, every_character, invisible, mixed_texts, pages_of_texts
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(mixed_texts | st.sampled_from(SENTENCES))
 @example("ｶﾞ")
 @example("ㄱㅏ")
@@ -60,7 +60,7 @@ def test_every_invisible_character_is_known() -> None:
     assert [f"U+{ord(c):04X}" for c in every_character() if invisible(c) and not _ODD.match(c)] == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(pages_of_texts)
 def test_a_batch_gives_each_text_its_own_form(texts: list[str]) -> None:
     batch = normalise_many(texts)
@@ -118,7 +118,7 @@ def telling_characters() -> list[str]:
     ]
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 @example("\u2ff0\u52f3\u4e2d")
 @example("e\u0301\r\ne\u0301\r\u200be\u0301  \n  e\u0301")  # runs so near that they are changed as one
 @given(st.lists(st.deferred(lambda: st.sampled_from(telling_characters())), max_size=12).map("".join))

@@ -78,7 +78,7 @@ def test_other_commas_and_points_join_nothing(text: str) -> None:
 DIGIT_TEXTS = st.text(st.sampled_from("甲乙丙旬 -0159"), min_size=1, max_size=30)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(DIGIT_TEXTS, st.randoms(use_true_random=False))
 def test_clauses_that_differ_in_their_digits_alone_are_equal_once_masked(
     text: str, rng: random.Random
@@ -88,7 +88,7 @@ def test_clauses_that_differ_in_their_digits_alone_are_equal_once_masked(
     assert masked(text) == masked(other)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(DIGIT_TEXTS, DIGIT_TEXTS)
 def test_what_the_reference_masks_alike_the_kernel_masks_alike(left: str, right: str) -> None:
     pairs = list(zip(slow.masked_clauses(normalise(left)), masked(left), strict=True))

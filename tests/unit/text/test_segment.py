@@ -39,7 +39,7 @@ def test_the_dictionary_is_read_by_the_native_core_where_that_is_installed(
 
 
 @needs_native
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(page_texts)
 def test_both_give_the_same_words_and_tags(both: tuple[Segmenter, Segmenter], text: str) -> None:
     """An index that is written with one is read with the other: whatever the text, both must agree."""

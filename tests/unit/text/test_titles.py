@@ -82,7 +82,7 @@ def test_a_pair_of_characters_does_not_reach_over_a_clause_mark() -> None:
     assert terms_of("泵站", "泵，站")[2] == [0, 0]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(mixed_texts, mixed_texts), max_size=5))
 def test_terms_and_masks_do_not_depend_on_other_pages(pages: list[tuple[str, str]]) -> None:
     body = tokenise(normalise_many([text for _, text in pages]))

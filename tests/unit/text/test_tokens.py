@@ -57,7 +57,7 @@ def assert_same_partition(items: Iterable[Any], hashes: Iterable[int]) -> None:
     assert max(Counter(value for _, value in pairs).values(), default=1) == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(page_texts | st.sampled_from(SENTENCES))
 def test_tokens_equal_the_reference(text: str) -> None:
     batch, tokens = cut(text)
@@ -67,7 +67,7 @@ def test_tokens_equal_the_reference(text: str) -> None:
     assert_same_partition(expected, tokens.hashes.tolist())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(page_texts.filter(lambda text: not other_digits(text)))
 def test_clauses_equal_the_reference(text: str) -> None:
     batch, tokens = cut(text)
@@ -77,7 +77,7 @@ def test_clauses_equal_the_reference(text: str) -> None:
     assert_same_partition(expected, clause_hashes(tokens).tolist())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(page_texts, st.integers(1, 6), st.integers(1, 6))
 def test_grams_equal_the_reference(text: str, cjk: int, word: int) -> None:
     _, tokens = cut(text)
@@ -88,7 +88,7 @@ def test_grams_equal_the_reference(text: str, cjk: int, word: int) -> None:
     assert_same_partition(expected, hashes.tolist())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pages_of_texts)
 def test_offsets_cut_the_batch_into_its_pages(texts: list[str]) -> None:
     tokens = tokenise(normalise_many(texts))
@@ -133,7 +133,6 @@ def test_runs_of_equal_numbers_begin_where_the_number_changes() -> None:
     assert run_starts(np.array([], dtype=np.int64)).tolist() == []
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("a1 中国かタ한ไ\U00020000é.", max_size=8), max_size=5))
 def test_characters_of_unspaced_scripts_stand_apart(texts: list[str]) -> None:
     batch = normalise_many(texts)

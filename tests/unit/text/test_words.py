@@ -33,7 +33,7 @@ def test_function_words_marks_and_spaces_are_left_out() -> None:
     assert words.offsets.tolist() == [0, 3, 6, 6, 6]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pages_of_texts)
 def test_words_never_depend_on_the_batch(texts: list[str]) -> None:
     together = words_of(*texts)
