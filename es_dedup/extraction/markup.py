@@ -22,7 +22,7 @@ def is_html_page(text: str) -> bool:
 
 
 def fragment_of(text: str) -> str | None:
-    """The fragment of HTML that a text is, whose marks may be escaped; None where it is none.
+    """A text that is a fragment of HTML, without escapes where its brackets are escaped; None for any other text.
 
     A fragment has end tags, and begins with an element or has a third of its characters in tags.
     """

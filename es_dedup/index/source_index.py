@@ -88,7 +88,7 @@ class SourceFields:
     Attributes:
         content: main text, or the HTML as served when ``html`` is true.
         html: ``content`` is HTML and is extracted.
-        title, url, published, site: as in ``Page``. ``published`` may be text, or seconds or milliseconds since 1970.
+        title, url, published, site: as in ``Page``. ``published`` may also be a number, see ``time_given``.
 
     Raises:
         TypeError: a value is of another type.

@@ -94,7 +94,7 @@ class Decision(BaseModel):
 
 @dataclass(frozen=True)
 class Report(AddReport):
-    """What storing pages did; of lines, ``failed`` has the reasons by line, too."""
+    """What storing pages did; for NDJSON, ``failed`` also has reasons by line."""
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)  # type: ignore[assignment]
 
