@@ -44,6 +44,8 @@ ALIKE_BITS, UNLIKE_BITS = 8, 16
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
 # share of neighbouring postings with the same title from which that is the name of a site
 SITE_TITLE: Final = 0.80
+NAME: Final = 0.80  # share of titles from which a term of them belongs to the name of a site or series
+NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
 HASH_BITS: Final = 32
@@ -261,6 +263,7 @@ def weigh(features: RowFeatures, pages: PostingSample) -> tuple[NDArray[np.uint3
         features: of all pages.
         pages: what is known of the pages.
     """
+    pages = pages._replace(titles=_without_name(pages))
     if native.core:
         found: tuple[NDArray[np.uint32], NDArray[np.float32]] = native.core.weigh(
             features, _places(pages.keys), pages, native.threads()
@@ -287,6 +290,15 @@ def title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
     bit = np.uint64(1) << (cover.titles & np.uint32(63)).astype(np.uint64)
     np.bitwise_or.at(signatures, (owners_of(cover.title_offsets), word.astype(np.int64)), bit)
     return signatures
+
+
+def _without_name(pages: PostingSample) -> NDArray[np.uint64]:
+    """The title signatures without terms that most titles have: the name of the site or series, whatever a page is about."""
+    titled = pages.titles[pages.titled]
+    if len(titled) < NAMED_FROM:
+        return pages.titles
+    having = np.unpackbits(titled.view(np.uint8), axis=1).mean(axis=0)
+    return np.asarray(pages.titles & np.packbits(having < NAME).view(np.uint64))
 
 
 def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -37,7 +37,11 @@ def test_a_scan_says_so(own: int, named: bool) -> None:
         )
         for at in range(LARGE)
     ]
+    others = [
+        Page(f"other-{at}", text=article(900 + at), title=article(900 + at, sentences=1))
+        for at in range(LARGE)
+    ]
     with Deduplicator.open(":memory:", settings=Settings(decision=DecisionConfig(preset="loose"))) as dedup:
-        notes = dedup.scan(made).notes
+        notes = dedup.scan([*made, *others]).notes
         assert dedup.stats()["largest_cluster"] == LARGE
     assert any("little text in common" in note for note in notes) == named

@@ -115,6 +115,10 @@ class TestWeights:
         assert not decided.relation.same
         assert decided.evidence["discounted_clauses"] == 2 * len(NOTICE)
 
+    def test_a_notice_below_titles_that_begin_with_the_name_of_the_site_is_template(self) -> None:
+        pages = [replace(page, title=f"晨光周报编辑部：{page.title}") for page in template_pages(12)]
+        assert max(clause_weights(learned(pages), NOTICE)) <= 0.2
+
     def test_a_wire_story_reprinted_under_like_titles_is_content(self) -> None:
         assert min(clause_weights(learned(reprints(30)), WIRE)) > 0.9
 
@@ -124,8 +128,9 @@ class TestWeights:
             for n in range(12)
         ]
         soon = [replace(page, day=100 + row) for row, page in enumerate(weeks)]
-        assert max(clause_weights(learned(weeks), NOTICE)) < 0.5
-        assert min(clause_weights(learned(soon), NOTICE)) > 0.5
+        others = [Small(own := lines(900 + n, 8), own[0][:10]) for n in range(12)]
+        assert max(clause_weights(learned([*weeks, *others]), NOTICE)) < 0.5
+        assert min(clause_weights(learned([*soon, *others]), NOTICE)) > 0.5
 
     def test_copies_keep_their_weight_over_a_year(self) -> None:
         copies = [Small(WIRE, WIRE[0][:10], 100 + 60 * page) for page in range(10)]
