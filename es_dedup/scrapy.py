@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import DedupError, MissingExtra
 from es_dedup.model import Decision, Outcome, Page
+from es_dedup.model.times import time_given
 from es_dedup.tables.documents import decided
 
 try:
@@ -152,4 +153,4 @@ class DedupPipeline:
         page_id = values.pop("id", None) or values.get("url")
         if page_id is None or (values.get("text") is None and values.get("html") is None):
             return None
-        return Page(str(page_id), **values)
+        return Page(str(page_id), **values | {"published": time_given(values.get("published"))})

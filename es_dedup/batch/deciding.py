@@ -322,10 +322,8 @@ class BatchDecider:
             return {}
         new, cache = batch.found.todo.records.ids, ClusterCache(self._index, batch.pairs.notes)
         edges = decided_edges(cache, distinct(batch.pairs.edges()), new)
-        if policy is WritePolicy.SKIP:
-            covered = left_out(new, certain(edges, batch.lookup.statistics))
-        else:
-            covered = taken_over(new, edges)
+        edges = certain(edges, batch.lookup.statistics)
+        covered = (left_out if policy is WritePolicy.SKIP else taken_over)(new, edges)
         return {name: others.difference(new) for name, others in covered.items()}
 
     def conclude(
@@ -418,7 +416,7 @@ class BatchDecider:
         if policy is WritePolicy.OVERWRITE:
             replaces = taken_over(found.order, certain([*counted, *edges_of_same], lookup.statistics))
         elif policy is WritePolicy.FAIL:
-            replaces = taken_over(new, standing)
+            replaces = taken_over(new, certain(standing, lookup.statistics))
         _add_evidence(decisions, compared, other)
         unsure = [
             *(name for name in compared.pages.ids if name in other),

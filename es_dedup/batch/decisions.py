@@ -128,7 +128,7 @@ class AddCounts:
         )
 
 
-KNOWN_FROM: Final = 10  # pages that statistics were learned from
+KNOWN_FROM: Final = 10  # pages of the corpus that statistics were learned from
 NEARLY_EQUAL: Final = 0.9  # score of an edge
 READ: Final = 2_000  # pages whose edges are objects at a time, after everything was clustered
 

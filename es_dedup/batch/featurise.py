@@ -34,6 +34,7 @@ from es_dedup.extraction.metadata.date_parsing import parse_moment
 from es_dedup.index.records import RecordBatch
 from es_dedup.model import EMPTY, NO_WORDS, Content, Page, Skipped, fitted_id, id_problem
 from es_dedup.model.batches import chunked_by_size
+from es_dedup.model.times import time_given
 from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ def chunks(
         yield from map(make, chain(first, groups))
         return
     by_threads = native.core is not None and all(
-        page.has_text and fragment_of(page.text or "") is None for group in first for page in group
+        page.has_text and not is_html_page(page.text or "") and fragment_of(page.text or "") is None
+        for group in first
+        for page in group
     )
     work = make if by_threads else _work
     with _threads(min(FEATURE_THREADS, workers)) if by_threads else _processes(workers, given) as pool:
@@ -347,6 +350,7 @@ def day_of(published: str) -> int:
 
 
 def _moment(value: str | datetime | None) -> datetime | None:
+    value = time_given(value)
     if isinstance(value, datetime) or not value:
         return value or None
     try:

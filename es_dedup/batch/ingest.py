@@ -19,7 +19,15 @@ from es_dedup.batch.clusters import (
     records_of,
 )
 from es_dedup.batch.corpus import Corpus, corpus_of
-from es_dedup.batch.decisions import AddCounts, StoredBatch, apply_policy, clustered_by_policy, not_unique
+from es_dedup.batch.decisions import (
+    AddCounts,
+    StoredBatch,
+    apply_policy,
+    certain,
+    clustered_by_policy,
+    not_unique,
+    taken_over,
+)
 from es_dedup.batch.featurise import CHUNK_PAGES, changed, day_of, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
@@ -34,7 +42,7 @@ from es_dedup.batch.whole_corpus import (
     silent,
 )
 from es_dedup.decision.comparison import Pages
-from es_dedup.errors import IndexError_
+from es_dedup.errors import DuplicatePage, IndexError_
 from es_dedup.model import Progress, WritePolicy
 from es_dedup.model.batches import chunked
 
@@ -195,7 +203,7 @@ class Ingest:
         return self.counts.report(self._settings.decision.summary, notes)
 
     def preview(self, made: Sequence[Chunk]) -> AddReport:
-        """The report that a call with these features would give; nothing is written.
+        """The report that a call with these features would give; nothing is written, and policy ``fail`` refuses duplicates.
 
         Where nothing is stored yet, the statistics are those of the given pages. A call that learns statistics again may decide otherwise.
         """
@@ -211,7 +219,12 @@ class Ingest:
             corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
             known = self._lookup().statistics if self._before else None
             among = decide_corpus(corpus, self._settings, self._report_progress, known)
-            *_, decisions = self._compared_and_clustered(chunk, replaced, among.edges)
+            *_, edges, decisions = self._compared_and_clustered(chunk, replaced, among.edges)
+            if self._policy is WritePolicy.FAIL:
+                refused = taken_over(chunk.records.ids, certain(edges, among.statistics))
+                for name, others in refused.items():
+                    named = decisions[name].duplicate_of if name in decisions else None
+                    raise DuplicatePage(name, named or min(others))
             counts.add_decided(decisions, {})
             counts.truncated = 0
             counts.pairs += among.compared
@@ -387,7 +400,11 @@ class Ingest:
         counts.pairs, counts.capped_terms, counts.use = found.compared, found.capped_terms, found.use
         new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)
         stored = StoredBatch(new, counts.replaced, {})
-        counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, self._lookup(), found))
+        lookup = self._lookup()
+        lookup.statistics = (
+            found.statistics
+        )  # learned just now: those of the lookup may be from before the call
+        counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, lookup, found))
 
     def _recluster(self) -> RelatedPairs:
         related = None

@@ -81,7 +81,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
         sample = PostingSample.joined(samples)
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)
-        if at_hand:
+        if at_hand:  # a corpus in memory has one batch
             weighed = [weigh(each, sample) for each in of_pages]
         else:
             weighed = [_weights(each, sample, most) for each in (grams, clauses)]

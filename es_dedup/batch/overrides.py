@@ -113,7 +113,11 @@ def decided_edges(index: ClusterUpdates, edges: Iterable[Edge], page_ids: Collec
         for name, unit in units.items()
         for other in stored.intersection(unit) - {name}
     }
-    kept = [each for each in accepted if each.relation.same or (each.left, each.right) not in decided_same]
+    kept = [
+        each
+        for each in accepted
+        if each.relation is Relation.EXACT or (each.left, each.right) not in decided_same
+    ]
     without_edge = decided_same - {(each.left, each.right) for each in kept}
     return kept + [Edge(left, right, Relation.DUPLICATE, 1.0) for left, right in sorted(without_edge)]
 

@@ -472,10 +472,7 @@ class Deduplicator(IndexReader):
             if reading.error is not None:
                 raise reading.error
             lookup, before = partial(self._lookup, settings), self._index.count()
-            report = Ingest(self._index, settings, lookup, progress, before).preview(made)
-            for page_id, decision in report.decisions.items():
-                if policy is WritePolicy.FAIL and decision.duplicate_of:
-                    raise errors.DuplicatePage(page_id, decision.duplicate_of)
+            report = Ingest(self._index, settings, lookup, progress, before, policy).preview(made)
             if dry_run:
                 return report
         with write_session(self._index) as alone:

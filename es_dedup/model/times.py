@@ -19,7 +19,7 @@ def time_given(value: Any) -> Any:
     A number, of numpy or written out too, means seconds, milliseconds, microseconds or nanoseconds since 1970, by its size. One of another size becomes
     text, which may be a day such as 20260304, or else counts as a time that cannot be read: the page itself is not at fault.
     """
-    value = value.item() if hasattr(value, "item") else value
+    value = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     value = float(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()

@@ -139,7 +139,7 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
                         waiting[dropped].append(batch.slice(start, length))
                     start += length
                 for which in range(len(targets)):
-                    held[which] += batch.nbytes
+                    held[which] += batch.nbytes if waiting[which] else 0
                     if held[which] >= _ROW_GROUP_BYTES:
                         flush(which)
             for which in range(len(targets)):

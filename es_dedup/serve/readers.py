@@ -7,6 +7,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import time
 import warnings
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import suppress
@@ -24,10 +25,13 @@ from es_dedup.views.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.connection import Connection
 
     from es_dedup.settings import Settings
 
 _LOG: Final = logging.getLogger("es_dedup.serve")
+_SPAWN: Final = multiprocessing.get_context("spawn")  # no forked locks and connections
+END_SECONDS: Final = 10.0  # for the call that is under way when the server ends
 _place: Final[list[Any]] = []
 """In a process that answers: the index, and all settings."""
 
@@ -46,12 +50,12 @@ class Readers:
 
     def __init__(self, place: str, settings: Settings, count: int) -> None:
         self._given, self._count, self._closed = (place, settings), count, False
+        self._told, self._closing = _SPAWN.Pipe(duplex=False)  # whose end is heard, whoever has died
         self.ready = Event()
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
-        spawn = multiprocessing.get_context("spawn")  # no forked locks and connections
-        pool = ProcessPoolExecutor(self._count, spawn, _begin, self._given)
+        pool = ProcessPoolExecutor(self._count, _SPAWN, _begin, (self._told, *self._given))
         for _ in range(self._count):
             with suppress(OSError):  # the next call starts the process
                 pool.submit(len, ()).add_done_callback(lambda _: self.ready.set())
@@ -73,15 +77,17 @@ class Readers:
             raise ReaderLost from error
 
     def close(self) -> None:
-        """Let the processes end, and wait until they have; may be called twice."""
+        """Let the processes end, a call under way within ``END_SECONDS``, and wait until they have; may be called twice."""
         self._closed = True
+        self._closing.close()
         self._pool.shutdown(cancel_futures=True)
 
 
-def _begin(place: str, settings: Settings) -> None:
+def _begin(told: Connection, place: str, settings: Settings) -> None:
     """Begin the work of a process: read the index, so that the first request need not wait for it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server says when it is over
     Thread(target=_end_with_the_server, daemon=True).start()
+    Thread(target=_end_soon, args=(told,), daemon=True).start()
     warnings.simplefilter("ignore", SettingsDiffer)
     _place[:] = place, settings
     with suppress(Exception):  # calls say what is wrong
@@ -92,6 +98,13 @@ def _end_with_the_server() -> None:
     if server := multiprocessing.parent_process():
         server.join()
         os._exit(1)
+
+
+def _end_soon(told: Connection) -> None:
+    with suppress(EOFError, OSError):
+        told.recv()  # nothing is ever sent
+    time.sleep(END_SECONDS)
+    os._exit(1)
 
 
 @cache

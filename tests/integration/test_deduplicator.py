@@ -1,6 +1,7 @@
 """The pipeline on an embedded index: what each call promises, in memory and on a file."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -222,7 +223,7 @@ class TestPolicies:
                     near = [fresh.explain(page, name).relation for name in kept]
                     assert page.id in kept or any(each.same or each is Relation.CONTAINED for each in near)
 
-    @pytest.mark.parametrize("policy", ["skip", "overwrite"])
+    @pytest.mark.parametrize("policy", ["skip", "overwrite", "fail"])
     def test_pages_that_come_one_by_one_are_not_lost_to_the_template_that_they_share(
         self, policy: str
     ) -> None:
@@ -231,9 +232,31 @@ class TestPolicies:
         copy = Page("copy", text=f"{pages[0].text}转载。")
         with Deduplicator.open(":memory:", settings=ALONE) as fresh:
             for page in (pages[0], copy, *pages[1:]):
-                fresh.add(page, policy=policy)
+                with pytest.raises(DuplicatePage) if policy == "fail" and page is copy else nullcontext():
+                    fresh.add(page, policy=policy)
             assert fresh.stats()["pages"] == 20
             assert stored(fresh, "copy") == (policy == "overwrite")
+
+    @pytest.mark.parametrize("policy", ["skip", "overwrite"])
+    def test_a_call_of_many_pages_removes_by_the_statistics_that_it_learns(self, policy: str) -> None:
+        texts = [article(n, sentences=20) for n in range(12)]
+        copies = [text[: len(text) * 3 // 4] + article(50 + n, sentences=5) for n, text in enumerate(texts)]
+        pages = [Page(str(n), text=text) for n, text in enumerate(texts + copies)]
+        with Deduplicator.open(":memory:", settings=ALONE) as fresh:
+            fresh.add_many(pages, policy=policy)
+            assert fresh.stats()["pages"] == 12
+
+    @pytest.mark.parametrize(
+        "shared", [0.5, 0.75]
+    )  # different by the rules, and a duplicate that is not nearly equal
+    def test_what_people_have_decided_is_certain(self, shared: float) -> None:
+        text = article(1, sentences=20)
+        again = text[: int(len(text) * shared)] + article(3, sentences=6)
+        with Deduplicator.open(":memory:", settings=ALONE) as fresh:
+            fresh.add_many([Page("a", text=text), Page("b", text=article(2, sentences=20))])
+            fresh.override_same("a", "b", reason="one event", author="editor")
+            fresh.add(Page("b", text=again), policy="overwrite")
+            assert (stored(fresh, "a"), stored(fresh, "b")) == (False, True)
 
     def test_skipped_page_of_add_still_gives_its_verdicts(self, dedup: Deduplicator) -> None:
         decision = dedup.add(story(1, "d", day=9), policy="skip")

@@ -122,6 +122,10 @@ class TestOddPages:
         (chunk,) = chunks([Page("bad"), Page("b", text="z")], ALONE, None)
         assert (list(chunk.records.ids), chunk.failed) == (["b"], {"bad": "neither text nor html"})
 
+    def test_numbers_written_out_are_times(self) -> None:
+        content, _ = content_of(Page("a", text="短文", published="1700000000"), EXTRACTOR)
+        assert content.published == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
     def test_times_that_cannot_be_read_are_counted(self) -> None:
         times = ["gestern", "2024-05-01", "", None]
         (chunk,) = chunks(
