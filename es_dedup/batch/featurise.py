@@ -28,7 +28,7 @@ from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
 from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.markup import fragment_of, is_html_page
+from es_dedup.extraction.markup import fragment_of, is_html_page, without_references
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
 from es_dedup.index.records import RecordBatch
@@ -312,10 +312,10 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
     if text is not None:
         text = _clean(text)
         fragment = fragment_of(text)
-        text = text if fragment is None else extraction.visible_text(fragment)
+        text = without_references(text) if fragment is None else extraction.visible_text(fragment)
         content = Content(
             text=text,
-            title=_clean(page.title or ""),
+            title=without_references(_clean(page.title or "")),
             language=language_of(text),
             url=page.url,
             site=page.site or (site_of(page.url) if page.url else ""),
@@ -330,7 +330,7 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
     )
     given = replace(
         content,
-        title=_clean(page.title) if page.title else content.title,
+        title=without_references(_clean(page.title)) if page.title else content.title,
         site=page.site or content.site or site_of(content.url),
         published=_moment(page.published) or content.published,
     )

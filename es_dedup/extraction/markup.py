@@ -13,6 +13,7 @@ _ELEMENT: Final = lazy.pattern(
     r"section|small|span|strong|table|tbody|td|tr|u|ul|video)[\s/>])"
 )
 _TAG: Final = lazy.pattern(r"</?[a-zA-Z][^<>]*+>")
+_REFERENCE: Final = lazy.pattern(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _MARKUP_SHARE: Final = 3  # of the characters one in so many stands in tags: prose about HTML has fewer
 
 
@@ -33,3 +34,10 @@ def fragment_of(text: str) -> str | None:
     if _ELEMENT.match(text) or _MARKUP_SHARE * sum(map(len, _TAG.findall(text))) >= len(text):
         return text
     return None
+
+
+def without_references(text: str) -> str:
+    """A text with the characters that references of HTML (``&nbsp;``, ``&#36817;``) stand for; those without a semicolon stay, as addresses hold them."""
+    if "&" not in text:
+        return text
+    return _REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)

@@ -149,7 +149,12 @@ class TestInputs:
             ("&lt;p&gt;A &amp;amp; B&lt;/p&gt;", "A & B"),
             ('短文。<p style="margin:0 16px"><b>又一段</b></p>', "短文。\n又一段"),
             ("A paragraph is written <p>so</p>.", "A paragraph is written <p>so</p>."),
-            ("&lt;p&gt; begins a paragraph", "&lt;p&gt; begins a paragraph"),
+            ("&lt;p&gt; begins a paragraph", "<p> begins a paragraph"),
+            ("&#36817;&#x65E5;&nbsp;&mdash;&ldquo;A&rdquo;", "近日\xa0—“A”"),
+            (
+                "see a.example/?x=1&copy=2&lt=3; R&D; &unknown;",
+                "see a.example/?x=1&copy=2&lt=3; R&D; &unknown;",
+            ),
             ("<p> begins a paragraph", "<p> begins a paragraph"),
             ("a < b, and </b> ends it", "a < b, and </b> ends it"),
             ("<note>An article of one sentence.</note>", "<note>An article of one sentence.</note>"),
