@@ -199,7 +199,7 @@ class Caller:
         groups = {each[0].cluster_id: each for each in self.call("clusters")}
         assert {name: groups[name] for name in groups if name in self.names} == self.members
         assigned = {each.page_id for group in self.members.values() for each in group}
-        assert {*self.call("page_ids")} & {*self.names} == assigned
+        assert assigned == {*self.names} & {each.page_id for group in groups.values() for each in group}
         listed = {
             each.id: each.size for each in self.call("list_clusters", ClusterQuery(min_size=1), limit=1_000)
         }
