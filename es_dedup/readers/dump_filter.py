@@ -121,7 +121,7 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
                 for target in targets
             ]
             waiting: list[list[Any]] = [[], []]  # rows of the next row group of each target
-            held = [0, 0]  # bytes: a slice keeps its whole batch
+            held = [0, 0]  # bytes of these: a slice of a batch keeps the whole batch in memory
 
             def flush(which: int) -> None:
                 if waiting[which]:

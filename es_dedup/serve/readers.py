@@ -50,7 +50,8 @@ class Readers:
 
     def __init__(self, place: str, settings: Settings, count: int) -> None:
         self._given, self._count, self._closed = (place, settings), count, False
-        self._told, self._closing = _SPAWN.Pipe(duplex=False)  # whose end is heard, whoever has died
+        # the server closes its end; an event would wait for processes that died
+        self._told, self._closing = _SPAWN.Pipe(duplex=False)
         self.ready = Event()
         self._pool = self._started()
 
@@ -101,8 +102,9 @@ def _end_with_the_server() -> None:
 
 
 def _end_soon(told: Connection) -> None:
+    """End this process some time after the server has closed the pipe, whatever call is under way."""
     with suppress(EOFError, OSError):
-        told.recv()  # nothing is ever sent
+        told.recv()  # the server sends nothing: this returns when it closes its end
     time.sleep(END_SECONDS)
     os._exit(1)
 

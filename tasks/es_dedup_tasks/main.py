@@ -36,7 +36,7 @@ QUIET: Final = ("elastic_transport", "elasticsearch", "urllib3")
 
 
 class BeatStep(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Runs beat beside a worker that was started with ``OPTION``."""
+    """Runs Celery's scheduler, beat, beside a worker that was started with ``OPTION``."""
 
     requires = ("celery.worker.components:Pool",)
 
