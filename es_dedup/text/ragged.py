@@ -24,7 +24,6 @@ class Table(Protocol):
 
 
 MOST_BUCKET_BITS: Final = 18  # 2 MB of starts
-FILTER_BITS: Final = 22
 FEW: Final = 1_000  # values: making buckets costs more than searching these
 FILTER_FROM: Final = 100_000  # values: making the bitmap costs as much as searching these
 _NO_BITMAP: Final = np.zeros(0, dtype=np.uint64)
@@ -131,7 +130,7 @@ class Buckets:
 
     @cached_property
     def seen(self) -> NDArray[np.uint64]:
-        """Bitmap by the lowest ``FILTER_BITS`` bits of the values, which avoids most look-ups if most values are unknown."""
+        """Bitmap by the lowest bits of the values, which avoids most look-ups if most values are unknown."""
         bitmap: NDArray[np.uint64] = native.core.bitmap_of(self.known)
         return bitmap
 
@@ -159,19 +158,10 @@ def find(
         seen = ranges.seen if filtered else _NO_BITMAP
         at, place = native.core.find(known, np.ascontiguousarray(values), ranges.starts, ranges.shift, seen)
         return at, place
-    at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values)
-    place = np.searchsorted(known, values[at])
+    place = np.searchsorted(known, values)
     place[place == len(known)] = 0
-    found = known[place] == values[at]
-    return at[found], place[found]
-
-
-def _likely(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
-    """Indices of values that may be known; a bitmap in the processor's cache avoids most searches."""
-    low = known.dtype.type((1 << FILTER_BITS) - 1)
-    likely = np.zeros(1 << FILTER_BITS, dtype=np.bool_)
-    likely[known & low] = True
-    return np.flatnonzero(likely[values & low])
+    at = np.flatnonzero(known[place] == values)
+    return at, place[at]
 
 
 def take(table: T, rows: NDArray[np.int64]) -> T:

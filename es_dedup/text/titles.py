@@ -10,7 +10,7 @@ import numpy as np
 
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.ragged import heads, offsets_of, owners_of, rank_within, sorted_distinct
+from es_dedup.text.ragged import find, heads, offsets_of, owners_of, rank_within, sorted_distinct
 from es_dedup.text.tokens import tokenise
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ MAX_TERMS: Final = 32  # one bit each in a mask
 UNTITLED_TOKENS: Final = 24  # without a title, the page's first tokens are compared in its place
 _SEPARATOR: Final = re.compile(r"\s[-–—|·»/]+\s|[|｜_＿]+|——+|(?<=[^\x00-\x7f])-(?=[^\x00-\x7f])")
 _PREFIX: Final = re.compile(r"^\s*(?:[\[【(（][^\]】)）]{1,12}[\]】)）]\s*)+")
-_FILTER_BITS: Final = 20
 _FUNCTION_WORDS: Final = (
     "a about after all an and are as at be been but by can could did do does for from had has have he her his how if in "
     "into is it its may more my new no not of off on or our out over s she so than that the their them they this to up "
@@ -81,17 +80,10 @@ def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.
     wanted = _page_keys(terms, owner)
     if not len(wanted) or not len(body):
         return masks
-    hashes = _start_terms(body)
-    keys = _page_keys(hashes, body.pages)
-    present = np.zeros(1 << _FILTER_BITS, dtype=np.bool_)
-    present[(wanted >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)] = True
-    hit = np.flatnonzero(present[(keys >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)])
     order = np.argsort(wanted)
-    place = np.minimum(np.searchsorted(wanted[order], keys[hit]), len(wanted) - 1)
+    at, place = find(wanted[order], _page_keys(_start_terms(body), body.pages), 64)
     found = order[place]
-    equal = wanted[found] == keys[hit]
-    bit = (found - offsets[owner[found]]).astype(np.uint32)
-    masks[hit[equal]] = np.uint32(1) << bit[equal]
+    masks[at] = np.uint32(1) << (found - offsets[owner[found]]).astype(np.uint32)
     return masks
 
 

@@ -7,7 +7,6 @@ stands between two clause marks. Hashes depend on the tokens alone, never on the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ import numpy as np
 from es_dedup.text.characters import CJK, PLANE, SEPARATOR, UNSPACED_WORDS, WORD, kind_of, table_of, tables
 from es_dedup.text.hashing import mix64, powers
 from es_dedup.text.normalise import decode, normalise_many
-from es_dedup.text.ragged import owners_of
+from es_dedup.text.ragged import gather_between, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +32,6 @@ _SOFT_MARKS: Final = ".,:"
 _CHARACTER_BASE: Final = 0x9E6D62D06F6A9A9B
 TOKEN_BASE: Final = 0xC2B2AE3D27D4EB4F
 GRAM_BASE: Final = 0x165667B19E3779F9
-_SHORTEST: Final = 1 << 14  # powers kept per base for the characters of a page
-_LONGEST: Final = 1 << 19  # powers kept per base: 4 MB, more than the characters of an ordinary batch
-PREFIX_SHARE: Final = 4  # a running sum pays when the segments cover a quarter of the values
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,40 +103,9 @@ def segment_hashes(
     if not len(starts):
         return np.zeros(0, dtype=np.uint64)
     lengths = ends - starts
-    sums = values[starts]  # a segment of one is its value: most tokens of a Chinese text
-    longer = np.flatnonzero(lengths > 1)
-    if len(longer):
-        starts, ends = starts[longer], ends[longer]
-        covered = int(lengths[longer].sum())
-        several = (
-            _sums_by_prefix
-            if PREFIX_SHARE * covered > len(values) and len(values) <= _LONGEST
-            else _sums_apart
-        )
-        sums[longer] = several(values, starts, ends, base)
-    return mix64(sums)
-
-
-def _sums_by_prefix(
-    values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64], base: int
-) -> NDArray[np.uint64]:
-    """Polynomial sums as differences of one running sum; exact, because an odd base has an inverse modulo 2^64."""
-    power, inverse = _power_tables(base, len(values))
-    running = np.zeros(len(values) + 1, dtype=np.uint64)
-    np.cumsum(values * power[: len(values)], out=running[1:])
-    return (running[ends] - running[starts]) * inverse[starts]
-
-
-def _sums_apart(
-    values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64], base: int
-) -> NDArray[np.uint64]:
-    """The same sums, segment by segment; cheaper if the segments cover a small part of the values."""
-    lengths = ends - starts
-    first = np.cumsum(lengths) - lengths
-    inside = np.arange(int(lengths.sum())) - np.repeat(first, lengths)
-    most = int(lengths.max())
-    power = _power_tables(base, most)[0] if most <= _LONGEST else powers(base, most)
-    return np.add.reduceat(values[np.repeat(starts, lengths) + inside] * power[inside], first)
+    places, owner = gather_between(starts, ends)
+    power = powers(base, int(lengths.max()))[places - starts[owner]]
+    return mix64(np.add.reduceat(values[places] * power, np.cumsum(lengths) - lengths))
 
 
 def word_hashes(words: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint64]:
@@ -261,13 +226,3 @@ def _between(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
     result = np.zeros(len(flags), dtype=np.bool_)
     result[1:-1] = flags[:-2] & flags[2:]
     return result
-
-
-def _power_tables(base: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Powers of the base and of its inverse modulo 2^64, at least so many of each."""
-    return _kept_powers(base, max(_SHORTEST, 1 << (count - 1).bit_length()))
-
-
-@cache
-def _kept_powers(base: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    return powers(base, count), powers(pow(base, -1, 1 << 64), count)
