@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MIN_FREE_BYTES: Final = 500 * 2**20
 MAX_CLOCK_SECONDS: Final = 5.0
 """By which this clock and the server's may differ."""
-_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc", "elasticsearch": "elastic", "celery": "celery"}
+_OPTIONAL: Final = {"pyarrow": "parquet", "brotli": "warc", "elasticsearch": "elastic", "celery": "celery"}
 
 
 @dataclass(frozen=True, slots=True)

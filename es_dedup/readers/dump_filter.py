@@ -164,6 +164,9 @@ def _copy_archive(
             marks = drops([item for _, item in found])
             placed = [(record, mark) for (record, _), mark in zip(found, marks, strict=True) if record]
             for record, mark in _marked(placed):
+                if record.start == record.end:
+                    problem = "several records share a gzip member: unpack the file, and name that"
+                    raise InputError(name, None, problem)
                 of_all = not record.url and not mark  # warcinfo describes all that follow it
                 for target in targets if of_all else [targets[mark]]:
                     _copy_record(_pieces(stream, record, name), target, packing)

@@ -75,7 +75,8 @@ class _Pieces(io.RawIOBase):
         return count
 
 
-def _buffered(pieces: Iterable[bytes]) -> IO[bytes]:
+def buffered(pieces: Iterable[bytes]) -> IO[bytes]:
+    """A stream over pieces of bytes, none of which is empty."""
     return cast("IO[bytes]", io.BufferedReader(_Pieces(pieces), _PIECE))
 
 
@@ -103,7 +104,7 @@ def _zstd_reader(stream: IO[bytes]) -> IO[bytes]:
         if frame is not None and not frame.eof:
             raise EOFError
 
-    return _buffered(unpacked())
+    return buffered(unpacked())
 
 
 class _Packing(NamedTuple):
@@ -256,7 +257,7 @@ def open_text(path: Source, encoding: str) -> Iterator[tuple[IO[bytes], str]]:
         marked = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), encoding)
         name = codecs.lookup(marked).name
         if name.startswith(("utf-16", "utf-32")):
-            yield _buffered(_recoded(stream, marked)), "utf-8"
+            yield buffered(_recoded(stream, marked)), "utf-8"
             return
         if head.startswith(codecs.BOM_UTF8):
             stream.read(len(codecs.BOM_UTF8))
@@ -301,7 +302,7 @@ def _with_head(stream: IO[bytes], size: int) -> tuple[bytes, IO[bytes]]:
     head = stream.read(size)
     # read1, which buffered streams have: lines of a pipe are handed on as they come
     rest = iter(partial(stream.read1, _PIECE), b"")  # type: ignore[attr-defined]
-    return head, _buffered(chain(filter(None, [head]), rest))
+    return head, buffered(chain(filter(None, [head]), rest))
 
 
 def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:

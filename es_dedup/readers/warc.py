@@ -1,7 +1,7 @@
 """WARC archives: pages of answers, of resources, and of texts converted from pages (WET).
 
-FastWARC reads the records. It reports damage (warcio 1.8.1 stops at the first damaged record without an error). Bodies are decoded here:
-FastWARC 2.0.1 ends the file silently after the first chunked body that it decodes, and gives nothing of a body in br or zstd that is cut.
+Records are read one by one, each of its own gzip member where the archive is packed so. Damage costs the records that it hits and is
+named with its place; reading goes on where the next record seems to begin.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import os
 import re
 import zlib
 from contextlib import contextmanager, suppress
-from itertools import islice
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import zstandard
 
@@ -24,10 +23,10 @@ from es_dedup.readers.port import NO_PAGE, Problem, Record
 from es_dedup.readers.streams import (
     PACKED,
     READ_ERRORS,
+    buffered,
     open_unpacked,
     plain_problem,
     refuse_packed,
-    unpacked_beginning,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
     from es_dedup.readers.locations import Source
     from es_dedup.readers.port import ReadOptions
 
-    _Read = TypeVar("_Read")
+    _Headers: TypeAlias = list[tuple[str, str]]
+    """Names in lower case and values, in order."""
 
 TEXT_TYPE: Final = "text/plain"
 PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", TEXT_TYPE})
@@ -47,17 +47,17 @@ UNCLEAR_TYPES: Final = frozenset(
 """Types of records that are pages where their body begins as HTML does; empty: a record without a type."""
 RECORD_TYPES: Final = frozenset({"response", "resource", "conversion"})
 """Types of records that may hold a page."""
-SUCCESS: Final = 2
-"""First digit of the status of an answer that holds the page."""
 _PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
 """Of records without an answer of a server; crawlers write logs and texts of their own under others."""
 _SCAN_BYTES: Final = 2**20
 _HEAD_BYTES: Final = 4096
 _GZIP_MARK: Final = b"\x1f\x8b\x08"
 _VERSION: Final = b"WARC/1."
-_HEAD_END: Final = b"\r\n\r\n"
-_LENGTH: Final = re.compile(rb"^content-length:\s*(\d{1,18})", re.IGNORECASE | re.MULTILINE)
-_CUT: Final = "the file is cut short after byte {:,}; what came before was read"
+_PACKED_PIECE: Final = 2**14  # most members are small, and what is read beyond one is read again
+_LENGTH: Final = re.compile(r"\d{1,18}", re.ASCII)
+_STATUS: Final = re.compile(rb"HTTP/\S+ +(\d{1,3})\b")
+_BLANK_LINE: Final = re.compile(rb"\r?\n\r?\n")
+_FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 _CHUNK_HEAD: Final = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r?\n")
 _TYPE: Final = re.compile(r"[\w.+*-]{1,60}/[\w.+*-]{1,80}", re.ASCII)
 _CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]+)", re.ASCII | re.IGNORECASE)
@@ -81,7 +81,7 @@ class PlacedRecord(NamedTuple):
 
     Attributes:
         start: where the record begins.
-        end: where it ends.
+        end: where it ends; ``start`` if it shares a gzip member with others, so that it cannot be copied by itself.
         id: its id.
         url: the URL that it is about.
         concurrent_to: the id that it names by ``WARC-Concurrent-To``.
@@ -100,7 +100,7 @@ def warc_records(source: Source, options: ReadOptions) -> Iterator[Record]:
     """The records of ``placed_records`` of a WARC or WET file, packed by record or not.
 
     Raises:
-        MissingExtra: without the package fastwarc.
+        MissingExtra: without the package brotli, for a body in ``br``.
     """
     with open_by_record(source) as (stream, damage):
         yield from placed_records(stream, damage, options)
@@ -110,45 +110,30 @@ def placed_records(stream: IO[bytes], damage: str, options: ReadOptions) -> Iter
     """All whole records of an archive, each with a ``PlacedRecord``, numbered by those that may hold a page.
 
     Pages are responses with status 2xx, resources and conversions of type HTML or plain text. Records that hold no page are counted with
-    the reason in ``options.tally``. A problem without a place is a damaged stretch or record; reading goes on at the next.
+    the reason in ``options.tally``. A problem without a place is a damaged stretch or record.
 
     Args:
         stream: the archive, and with ``damage`` what is wrong with it, as ``open_by_record`` gives them.
         options: how pages are read.
     """
     number = 0
-    last: Record | None = None  # given when its end is known
-
-    def read(record: Any) -> Record:
-        nonlocal number
-        number += _may_be_page(record)
-        return Record(_placed(record), number, _page(record, options))
-
     try:
-        for found in _records(stream, read):
-            if isinstance(found, Record):
-                if last is not None:
-                    yield _ending(last, found.raw.start)
-                last = found
+        for found in _archived(stream, options.max_record_bytes):
+            if isinstance(found, str):
+                number += 1
+                yield Record(None, number, Problem(found))
                 continue
-            number += 1
-            damaged = Record(None, number, Problem(found))
-            if last is not None and (end := _record_end(stream, last.raw.start)) is not None:
-                yield _ending(last, end)
-            elif last is not None and isinstance(last.value, Problem) and last.value:
-                damaged = last._replace(raw=None)
-            last = None
-            yield damaged
-    except READ_ERRORS as error:
+            headers, block, start, end = found
+            names = ("warc-record-id", "warc-target-uri", "warc-concurrent-to")
+            page_id, url, concurrent_to = (headers.get(name, "").strip("<>") for name in names)
+            may_be_page = headers.get("warc-type", "").lower() in RECORD_TYPES
+            number += may_be_page
+            placed = PlacedRecord(start, end, page_id, url, concurrent_to, may_be_page)
+            yield Record(placed, number, _page(headers, block, url, options))
+    except OSError as error:
         yield Record(None, number or None, Problem(plain_problem(error)))
-    if last is not None:
-        yield _ending(last, stream.seek(0, os.SEEK_END))
     if damage:
         yield Record(None, None, Problem(damage))
-
-
-def _ending(record: Record, end: int) -> Record:
-    return record._replace(raw=record.raw._replace(end=end))
 
 
 @contextmanager
@@ -160,17 +145,15 @@ def open_by_record(source: Source) -> Iterator[tuple[IO[bytes], str]]:
     with source.open("rb") as stream:
         head = stream.read(len(_VERSION))
         by_record = not head or head.startswith((_GZIP_MARK, _VERSION)) or source.suffix.lower() not in PACKED
+        stream.seek(0)
         if head.startswith(_GZIP_MARK):
-            first_two = islice(_records(stream, _placed), 2)
-            starts = [found.start for found in first_two if not isinstance(found, str)]
-            stream.seek(starts[-1] if starts else 0)
-            head = stream.read(_SCAN_BYTES)
-            by_record = head.startswith(_GZIP_MARK)
-            if not starts:
-                with suppress(zlib.error):  # damaged: reading goes on at the next record
-                    refuse_packed(unpacked_beginning(head))
-        if by_record:
+            content: Any = _member(stream)
+            with suppress(EOFError, ValueError, zlib.error):  # damaged: reading goes on at the next record
+                refuse_packed(content.peek())
+                _read_record(content, 0)
+                by_record = not content.peek()
             stream.seek(0)
+        if by_record:
             yield stream, ""
             return
     with open_unpacked(source) as unpacked, TemporaryFile() as stream:
@@ -185,74 +168,88 @@ def open_by_record(source: Source) -> Iterator[tuple[IO[bytes], str]]:
         yield stream, damage
 
 
-def _record_end(stream: IO[bytes], start: int) -> int | None:
-    """Where a record ends; None where the file is cut or damaged before that. The stream is moved."""
-    size = stream.seek(0, os.SEEK_END)
-    stream.seek(start)
-    head = stream.read(_SCAN_BYTES)
-    if head.startswith(_GZIP_MARK[:2]):
-        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        try:
-            member.decompress(head)
-            while not member.eof and (piece := stream.read(_SCAN_BYTES)):
-                member.decompress(piece)
-        except zlib.error:
-            return None
-        return stream.tell() - len(member.unused_data) if member.eof else None
-    head, complete, _ = head.partition(_HEAD_END)
-    length = _LENGTH.search(head)
-    end = start + len(head) + len(_HEAD_END) + (int(length[1]) if length else 0)
-    if not complete or end > size:
-        return None
-    stream.seek(end)
-    after = stream.read(len(_HEAD_END))
-    return end + len(after) - len(after.lstrip(_HEAD_END))
-
-
-def _records(stream: IO[bytes], read: Callable[[Any], _Read]) -> Iterator[_Read | str]:
-    """What ``read`` makes of each record of FastWARC, and words for each damaged stretch that was passed over."""
-    try:
-        from fastwarc.warc import ArchiveIterator
-    except ImportError as error:
-        raise MissingExtra("fastwarc", "warc", f"reading {getattr(stream, 'name', 'WARC files')}") from error
-    start, last = 0, -1
-    while True:
+def _archived(stream: IO[bytes], most: int) -> Iterator[tuple[Mapping[str, str], bytes, int, int] | str]:
+    """Headers, block, start and end of each record, see ``_read_record`` and ``PlacedRecord``; words for damage that was passed over."""
+    start: int | None = 0
+    while start is not None:
         stream.seek(start)
-        try:
-            for record in ArchiveIterator(stream):
-                last = record.stream_pos  # of the file, not of where reading began
-                yield read(record)
-        except OSError as error:
-            # the last record itself, or what follows it
-            damaged = max(start, _record_end(stream, last) or last) if last >= start else start
-            start = _next_record(stream, damaged + 1)
-            after = f"reading went on at byte {start:,}" if start else "nothing readable follows"
-            yield f"damaged at byte {damaged:,} ({error}); {after}"
-            if not start:
-                return
-        else:
-            if problem := _problem_at_end(stream, last):
-                yield problem
+        mark = stream.read(len(_GZIP_MARK))
+        stream.seek(start)
+        if not mark:
             return
+        content: Any = _member(stream) if mark == _GZIP_MARK else stream
+        try:
+            headers, block = _read_record(content, most)
+            alone = content is stream or not content.peek()
+            yield headers, block, start, stream.tell() if alone else start
+            while not alone and content.peek():
+                yield *_read_record(content, most), start, start
+            start = stream.tell()
+        except (EOFError, ValueError, zlib.error) as error:
+            if isinstance(error, EOFError) and not stream.read(1):
+                yield f"the file is cut short after byte {start:,}; what came before was read"
+                return
+            damaged, start = start, _next_record(stream, start + 1)
+            after = "nothing readable follows" if start is None else f"reading went on at byte {start:,}"
+            yield f"damaged at byte {damaged:,} ({str(error) or 'a record is cut short'}); {after}"
 
 
-def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
-    """FastWARC ends without an error where a file is cut; so the end of the last record is looked for."""
-    stream.seek(max(last, 0))
-    if last < 0:
-        start = stream.read(len(_VERSION))
-        if start == _VERSION:
-            return _CUT.format(0)
-        return "no WARC records in this file" if start else None
-    end = _record_end(stream, last)
-    if end is not None:
-        stream.seek(end)
-    cut = end is None or stream.read(_SCAN_BYTES).lstrip(_HEAD_END)
-    return _CUT.format(last if end is None else end) if cut else None
+def _member(stream: IO[bytes]) -> IO[bytes]:
+    """The content of the gzip member that begins here; once it is read to its end, the stream stands behind the member."""
+
+    def pieces() -> Iterator[bytes]:
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        while not member.eof:
+            if not (packed := member.unconsumed_tail or stream.read(_PACKED_PIECE)):
+                raise EOFError
+            yield member.decompress(packed, _SCAN_BYTES)
+        stream.seek(-len(member.unused_data), os.SEEK_CUR)
+
+    return buffered(filter(None, pieces()))
 
 
-def _next_record(stream: IO[bytes], after: int) -> int:
-    """Offset of the next start of a record, packed or plain; 0 when there is none."""
+def _read_record(content: Any, most: int) -> tuple[Mapping[str, str], bytes]:
+    """Headers and block of the record that begins here, the block cut to ``most`` bytes; the content then stands where the next one begins.
+
+    Raises:
+        EOFError: the content ends before the record.
+        ValueError: no record begins here.
+    """
+    head = bytearray(line := content.readline(_HEAD_BYTES))
+    if not head.startswith(_VERSION[: len(head)]):
+        raise ValueError("no record begins here")
+    while line.strip():
+        line = content.readline(_SCAN_BYTES)
+        head += line
+        if len(head) > _SCAN_BYTES:
+            raise ValueError("the header of a record is too long")
+    if not line:
+        raise EOFError
+    headers = dict(reversed(_headers(head)))
+    length = headers.get("content-length", "")
+    left = int(length) if _LENGTH.fullmatch(length) else 0
+    block = content.read(min(left, most))
+    left -= len(block)
+    while left and (piece := content.read(min(left, _SCAN_BYTES))):
+        left -= len(piece)
+    if left:
+        raise EOFError
+    while ahead := content.peek():
+        content.read(len(ahead) - len(rest := ahead.lstrip(b"\r\n")))
+        if rest:
+            break
+    return headers, block
+
+
+def _headers(head: bytes | bytearray) -> _Headers:
+    """The headers of a record or of an answer; lines without a colon are passed over."""
+    lines = _FOLD.sub(b" ", head).decode("utf-8", "replace").split("\n")
+    parts = (line.partition(":") for line in lines)
+    return [(name.strip().lower(), value.strip()) for name, colon, value in parts if colon]
+
+
+def _next_record(stream: IO[bytes], after: int) -> int | None:
+    """Offset of the next start of a record, packed or plain; None when there is none."""
     stream.seek(0)
     mark = _GZIP_MARK if stream.read(2) == _GZIP_MARK[:2] else _VERSION
     stream.seek(after)
@@ -263,37 +260,19 @@ def _next_record(stream: IO[bytes], after: int) -> int:
             return position - len(tail) + offset
         position += len(piece)
         tail = (tail + piece)[-(len(mark) - 1) :]
-    return 0
+    return None
 
 
-def _header(record: Any, name: str) -> str:
-    value: str = record.headers.get(name, "")
-    return value.strip("<>")
-
-
-def _may_be_page(record: Any) -> bool:
-    return _header(record, "WARC-Type").lower() in RECORD_TYPES
-
-
-def _placed(record: Any) -> PlacedRecord:
-    """A record whose end is not known yet."""
-    names = ("WARC-Record-ID", "WARC-Target-URI", "WARC-Concurrent-To")
-    page_id, url, concurrent_to = (_header(record, name) for name in names)
-    return PlacedRecord(record.stream_pos, 0, page_id, url, concurrent_to, _may_be_page(record))
-
-
-def _page(record: Any, options: ReadOptions) -> Page | Problem:
+def _page(headers: Mapping[str, str], block: bytes, url: str, options: ReadOptions) -> Page | Problem:
     """The page of a record, or why it holds none, which the tally counts where nothing is wrong."""
-    url = _header(record, "WARC-Target-URI")
     try:
-        kind, charset = _media_type(record, url)
-        body = _body(record, kind, options)
+        kind, charset, body = _body(headers, block, url, options)
     except _NoPage as reason:
         options.tally.no_page[str(reason)] += 1
         return NO_PAGE
     except _BadBody as error:
         return Problem(f"{url}: {error}")
-    page_id = fitted_id(record.record_id or "" if options.warc_id == "record" else url)
+    page_id = fitted_id(headers.get("warc-record-id", "") if options.warc_id == "record" else url)
     if problem := id_problem(page_id):
         return Problem(problem)
     if kind == TEXT_TYPE:
@@ -301,49 +280,37 @@ def _page(record: Any, options: ReadOptions) -> Page | Problem:
     return Page(id=page_id, html=body, url=url, http_charset=charset)
 
 
-def _media_type(record: Any, url: str) -> tuple[str, str | None]:
-    """Type, empty where it has none, and charset of what may be a page."""
-    if not _may_be_page(record):
-        raise _NoPage(f"{_header(record, 'WARC-Type')[:20].lower() or 'unknown'} record")
-    http = record.http_headers
-    if http is not None:
-        if (http.status_code or 0) // 100 != SUCCESS:
-            raise _NoPage(f"status {http.status_code or 'missing'}")
-        lines = (http.status_line, *(value for _, value in http.items()))
-        if not record.content_length and any(
-            "\n" in line for line in lines
-        ):  # FastWARC takes the body for header
-            raise _BadBody("the lines of its HTTP header do not end with CR LF")
-        kind, charset = (record.http_content_type or "").lower(), record.http_charset or None
-    else:
-        scheme = url.partition(":")[0].lower()
-        if scheme not in _PAGE_SCHEMES:
-            raise _NoPage(f"scheme {scheme[:20]}")
-        content_type = record.headers.get("Content-Type", "")
-        kind = content_type.partition(";")[0].strip().lower()
-        charset = next(iter(_CHARSET.findall(content_type)), None)
-    kind = kind if _TYPE.fullmatch(kind) else ""
-    if kind not in PAGE_TYPES and kind not in UNCLEAR_TYPES:
-        raise _NoPage(f"type {kind}")
-    return kind, charset
-
-
-def _body(record: Any, kind: str, options: ReadOptions) -> bytes:
-    """The decoded body of a record.
+def _body(
+    headers: Mapping[str, str], block: bytes, url: str, options: ReadOptions
+) -> tuple[str, str | None, bytes]:
+    """Type, charset and decoded body of what may be a page.
 
     Raises:
         _NoPage, _BadBody: it is no page.
     """
-    stored = min(record.content_length, options.max_record_bytes)
-    body = record.reader.read(stored)
-    if len(body) < stored:
-        raise _BadBody("the record is cut short")
-    body = _decoded(body, record.http_headers or {}, options)
+    kind, content_type = headers.get("warc-type", "").lower(), headers.get("content-type", "")
+    http: _Headers = []
+    if kind not in RECORD_TYPES:
+        raise _NoPage(f"{kind[:20] or 'unknown'} record")
+    if content_type.lower().startswith("application/http"):
+        status = _STATUS.match(block)
+        if status is None or not status[1].startswith(b"2"):
+            raise _NoPage(f"status {status[1].decode() if status else 'missing'}")
+        head, *parts = _BLANK_LINE.split(block, maxsplit=1)
+        block, http = b"".join(parts), _headers(head)
+        content_type = dict(reversed(http)).get("content-type", "")
+    elif (scheme := url.partition(":")[0].lower()) not in _PAGE_SCHEMES:
+        raise _NoPage(f"scheme {scheme[:20]}")
+    kind = content_type.partition(";")[0].strip().lower()
+    kind = kind if _TYPE.fullmatch(kind) else ""
+    if kind not in PAGE_TYPES and kind not in UNCLEAR_TYPES:
+        raise _NoPage(f"type {kind}")
+    body = _decoded(block, http, options)
     if kind in UNCLEAR_TYPES and not _MARKUP.match(body[:_HEAD_BYTES]):
         raise _NoPage(f"type {kind}" if kind else "no type")
     if binary := binary_kind(body):
         raise _BadBody(f"{binary}, not a page")
-    return body
+    return kind, next(iter(_CHARSET.findall(content_type)), None), body
 
 
 def _plain(body: bytes, charset: str | None) -> str:
@@ -356,7 +323,7 @@ def _plain(body: bytes, charset: str | None) -> str:
         return body.decode("gb18030", "replace")
 
 
-def _decoded(body: bytes, http: Any, options: ReadOptions) -> bytes:
+def _decoded(body: bytes, http: _Headers, options: ReadOptions) -> bytes:
     """The body with its transfer codings, then its content codings undone, the last applied first; cut after the most bytes of a page.
 
     Crawlers often store the body decoded but keep the header, so a body that is text is left as it is.
@@ -364,8 +331,8 @@ def _decoded(body: bytes, http: Any, options: ReadOptions) -> bytes:
     codings = [
         coding.strip().lower()
         for header in ("content-encoding", "transfer-encoding")
-        for name, value in http.items()
-        if name.lower() == header
+        for name, value in http
+        if name == header
         for coding in value.split(",")
     ]
     for before, coding in reversed(list(enumerate(codings))):
@@ -387,8 +354,10 @@ def _inflated(body: bytes, limit: int) -> bytes:
 
 
 def _unpacked_brotli(body: bytes, limit: int) -> bytes:
-    import brotli  # which FastWARC needs, too
-
+    try:
+        import brotli
+    except ImportError as error:
+        raise MissingExtra("brotli", "warc", "reading a body in br") from error
     try:
         unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
     except brotli.error as error:

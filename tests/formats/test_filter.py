@@ -200,7 +200,6 @@ def chosen(records: list[bytes], pages: Iterable[int]) -> bytes:
 
 @pytest.mark.parametrize("packing", ["", ".gz", "one member", ".xz"])
 def test_archive_records_go_with_their_response(tmp_path: Path, packing: str) -> None:
-    pytest.importorskip("fastwarc")
     records = archive()
     pack = (
         (lambda data: gzip.compress(data, mtime=0)) if packing in (".gz", "one member") else PACKERS[packing]
@@ -218,7 +217,6 @@ def test_archive_records_go_with_their_response(tmp_path: Path, packing: str) ->
 
 
 def test_a_request_stays_while_one_of_its_responses_stays(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
     first, both = "http://site.example/first", "http://site.example/both"
     records = [
         warc_record(1, "response", first, FERRY),
@@ -235,7 +233,6 @@ def test_a_request_stays_while_one_of_its_responses_stays(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("packing", ["one member", ".xz"])
 def test_of_a_truncated_archive_what_can_be_read_is_copied(tmp_path: Path, packing: str) -> None:
-    pytest.importorskip("fastwarc")
     records = [
         wet_record(n, "conversion", "".join(f"{n} tells {n * at} of {at}. " for at in range(90)))
         for n in range(40)
@@ -264,7 +261,6 @@ def wet_record(number: int, kind: str, text: str) -> bytes:
 
 
 def test_a_wet_file_is_compared_by_its_texts_and_copied_byte_by_byte(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
     records = [wet_record(number, "conversion", f"{text}\n") for number, (_, text) in enumerate(ROWS)]
     description = wet_record(9, "warcinfo", "Software-Info: ia-web-commons\r\n")
     path, kept = tmp_path / "CC-MAIN-1.warc.wet.gz", tmp_path / "kept.warc.wet.gz"
@@ -278,7 +274,6 @@ def test_a_wet_file_is_compared_by_its_texts_and_copied_byte_by_byte(tmp_path: P
 
 
 def test_a_dump_without_a_page_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
     path = tmp_path / "dump.wat.warc.gz"
     path.write_bytes(wet_record(1, "metadata", "{}"))
     kept, _, report = filtered(path)
@@ -287,7 +282,6 @@ def test_a_dump_without_a_page_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_place_of_an_archive_is_named_and_the_rest_is_copied(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
     records = [gzip.compress(record) for record in archive()]
     path = tmp_path / "dump.warc.gz"
     path.write_bytes(b"".join(records[:7]) + b"\0" * 100 + b"".join(records[7:]))

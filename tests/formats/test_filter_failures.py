@@ -28,7 +28,6 @@ def test_a_record_without_an_end_is_left_out_and_told(
     tmp_path: Path, kind: str, packing: str, cut: int
 ) -> None:
     """Wherever the last member or record is cut; of a member also where its checksum is wrong (0)."""
-    pytest.importorskip("fastwarc")
     records = [wet_record(number, "conversion", text) for number, text in enumerate((FERRY, LIBRARY))]
     last = wet_record(9, kind, "He counted seven herons beside the canal. " * 9)
     if packing == ".gz":
@@ -64,7 +63,6 @@ def _dump(folder: Path, name: str) -> Path:
         pa = pytest.importorskip("pyarrow")
         pq.write_table(pa.table({"id": [row[0] for row in ROWS], "text": [row[1] for row in ROWS]}), path)
     elif ".warc" in name:
-        pytest.importorskip("fastwarc")
         data = b"".join(map(gzip.compress, archive())) if name.endswith(".gz") else b"".join(archive())
         path.write_bytes(PACKERS[".xz"](data) if name.endswith(".xz") else data)
     else:

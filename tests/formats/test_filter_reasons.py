@@ -60,8 +60,6 @@ def test_each_record_that_is_left_out_is_given_a_reason(
     stored: bool,
 ) -> None:
     archive = name.endswith("warc")
-    if archive:
-        pytest.importorskip("fastwarc")
     path, ids = tmp_path / name, [page_id for page_id, _ in WHY]
     path.write_bytes(data())
     kept, dropped, why = (tmp_path / f"{out}{path.suffix}" for out in ("kept", "dropped", "why"))

@@ -30,7 +30,6 @@ def jsonl(path: Path, url: str, key: str) -> Path:
 
 def warc(path: Path, url: str) -> Path:
     """The same as an archive."""
-    pytest.importorskip("fastwarc")
     head = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:uuid:{}>\r\nWARC-Target-URI: {}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n"
     texts = [(f"{url[:-1]}{end}", f"{end}: {TEXT}") for end in (url[-1], "y")]
     records = [

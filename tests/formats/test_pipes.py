@@ -54,7 +54,6 @@ def parquet() -> bytes:
 
 def archive() -> bytes:
     """A WET file, packed record by record."""
-    pytest.importorskip("fastwarc")
     head = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:uuid:{0}>\r\nWARC-Target-URI: http://a/{0}\r\nContent-Type: text/plain\r\n"
     return b"".join(
         gzip.compress(f"{head.format(at)}Content-Length: {len(text)}\r\n\r\n{text}\r\n\r\n".encode())

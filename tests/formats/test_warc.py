@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 import zstandard
 
+from es_dedup.dumps import DumpCopy, filter_dumps
+from es_dedup.errors import InputError
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 
 brotli = pytest.importorskip("brotli")
-pytest.importorskip("fastwarc")
 
 
 def record(
@@ -68,7 +69,7 @@ def chunked(data: bytes) -> bytes:
 URL = "http://a/1"
 RECORDS: dict[str, tuple[bytes, dict[str, Any] | str]] = {
     # What it is: the record, and the page of it, why it holds none, or (with !) the failure.
-    "html": (record(URL, b"<p>", TYPE + "text/html; charset=GBK"), {"html": b"<p>", "http_charset": "gbk"}),
+    "html": (record(URL, b"<p>", TYPE + "text/html; charset=GBK"), {"html": b"<p>", "http_charset": "GBK"}),
     "xhtml": (record(URL, b"<p>", TYPE + "application/xhtml+xml"), {"html": b"<p>"}),
     "text": (record(URL, NEWS, TYPE + PLAIN), {"text": NEWS.decode()}),
     "json": (record(URL, b"{}", TYPE + "application/json"), "type application/json"),
@@ -79,11 +80,11 @@ RECORDS: dict[str, tuple[bytes, dict[str, Any] | str]] = {
     ),
     "lines without CR": (
         record(URL, b"", status="200 OK\nContent-Type: text/html\n\n<p>page"),
-        "!http://a/1: the lines of its HTTP header do not end with CR LF",
+        {"html": b"<p>page\r\nContent-Type: text/html\r\n\r\n"},
     ),
     "a line without CR": (
         record(URL, b"", headers="Content-Type: text/html\n\n<p>page"),
-        "!http://a/1: the lines of its HTTP header do not end with CR LF",
+        {"html": b"<p>page\r\n\r\n"},
     ),
     "folded header": (record(URL, b"<p>", HTML + "X: a\r\n b"), {"html": b"<p>"}),
     "not found": (record(URL, b"gone", status="404 Not Found"), "status 404"),
@@ -322,6 +323,16 @@ def test_wherever_a_file_is_cut_it_is_said(tmp_path: Path, packed: bool) -> None
         pages, failures = read(path)
         assert bool(failures) is not done, size
         assert whole <= len(pages) <= whole + 1
+
+
+def test_gzip_members_may_hold_several_records_which_cannot_be_copied_apart(tmp_path: Path) -> None:
+    path, kept = tmp_path / "a.warc.gz", tmp_path / "kept.warc.gz"
+    parts = [[record("http://a/0", TEXT)], [record(f"http://a/{n}", TEXT) for n in (1, 2)]]
+    path.write_bytes(b"".join(gzip.compress(b"".join(part)) for part in parts))
+    pages, failures = read(path)
+    assert ([page.id for page in pages], failures) == ([f"http://a/{n}" for n in range(3)], [])
+    with kept.open("wb") as stream, pytest.raises(InputError, match="share a gzip member"):
+        filter_dumps([DumpCopy(path, stream)])
 
 
 def test_a_last_record_that_cannot_be_unpacked_to_its_end_is_named(tmp_path: Path) -> None:

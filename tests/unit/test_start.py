@@ -17,7 +17,7 @@ HEAVY: Final = {
         "elastic_transport",
         "opensearchpy",
         "pyarrow",
-        "fastwarc",
+        "brotli",
         "fsspec",
         "celery",
         "fastapi",
