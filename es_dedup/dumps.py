@@ -18,9 +18,9 @@ from es_dedup.errors import InputError
 from es_dedup.model import Outcome, Page, Relation
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.dump_filter import DUMPS, copy_dump
-from es_dedup.readers.locations import Address, is_pattern, located, matches
+from es_dedup.readers.locations import files_of, located
 from es_dedup.readers.port import KEPT_FAILURES, Tally, kind_of
-from es_dedup.readers.streams import STDIN, is_pipe, open_pipe, plain_problem, printable, suffix_of
+from es_dedup.readers.streams import is_pipe, open_pipe, plain_problem, printable, suffix_of
 from es_dedup.settings.loading import settings_in_force, without_texts
 from es_dedup.temporary import temporary_folder
 
@@ -178,20 +178,10 @@ def dump_names(sources: Iterable[str | Path], options: ReadOptions) -> list[str]
 def _dumps(sources: Iterable[str | Path], options: ReadOptions) -> list[Source]:
     dumps: list[Source] = []
     for place in located(sources):
-        found: Sequence[Source]
-        problem = "there is no such file"
-        if isinstance(place, Address):
-            try:
-                found, _ = place.files()
-            except OSError as error:
-                raise InputError(str(place), None, plain_problem(error)) from error
-        elif is_pattern(place):
-            found, problem = list(matches(place)), "no file matches"
-        else:
-            found = [place] if str(place) == STDIN or place.exists() else []
-        if not found:
-            raise InputError(str(place), None, problem)
-        dumps += found
+        try:
+            dumps += files_of(place)[0]
+        except (OSError, ValueError) as error:
+            raise InputError(str(place), None, plain_problem(error)) from error
     for dump in dumps:
         if isinstance(dump, Path) and is_pipe(dump) and kind_of(dump, options) in ("", *DUMPS):
             continue

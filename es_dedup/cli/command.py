@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
 
-from es_dedup.cli.inputs import read_options
 from es_dedup.cli.session import Session, session_of
 
 INPUT_PANEL: Final = "How input is read"
@@ -51,7 +50,11 @@ def as_command(function: Callable[..., int | None]) -> Callable[..., None]:
     for all options that say how input is read. The function returns the exit code; None: 0.
     """
     parameters = {each.name: each for each in typer_parameters(function)}
-    input_parameters = typer_parameters(read_options, INPUT_PANEL) if parameters.pop("options", None) else []
+    input_parameters = []
+    if parameters.pop("options", None):
+        from es_dedup.cli.inputs import read_options
+
+        input_parameters = typer_parameters(read_options, INPUT_PANEL)
 
     def command(context: typer.Context, **given: Any) -> None:
         if input_parameters:

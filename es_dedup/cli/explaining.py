@@ -17,7 +17,8 @@ from es_dedup.errors import InputError, UnknownPage
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.file_ids import common_folder
-from es_dedup.readers.streams import STDIN, is_pipe
+from es_dedup.readers.locations import STDIN
+from es_dedup.readers.streams import is_pipe
 
 if TYPE_CHECKING:
     from es_dedup.decision.alignment import AlignedRow, Piece

@@ -15,7 +15,7 @@ from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import Session
 from es_dedup.model import Content
 from es_dedup.model.extraction import BlockNote
-from es_dedup.readers.streams import STDIN
+from es_dedup.readers.locations import STDIN
 
 _SHOWN_CHARS: Final = 90
 _SHORT_CHARS: Final = 24  # of a block that stands beside others

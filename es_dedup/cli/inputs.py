@@ -15,10 +15,10 @@ from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session
 from es_dedup.model import Page
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
-from es_dedup.readers.locations import located, missing
+from es_dedup.readers.locations import STDIN, located, missing
 from es_dedup.readers.port import FORMATS, KEPT_FAILURES
 from es_dedup.readers.reading import is_page_file
-from es_dedup.readers.streams import STDIN, is_pipe
+from es_dedup.readers.streams import is_pipe
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader

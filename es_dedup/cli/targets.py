@@ -7,14 +7,13 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from es_dedup.cli.session import MEMORY, Session
-from es_dedup.readers.locations import Address, is_pattern, located, matches
+from es_dedup.readers.locations import STDIN, Address, files_of, located
 from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ _BESIDE: Final = ("-wal", "-shm", "-journal", ".lock")
 _DATABASE: Final = b"SQLite format 3\0"
 _REPORT: Final = re.compile("– es-dedup</title>".encode())
 _HEAD_BYTES: Final = 4096
-_STDIN: Final = Path("-")
 _STANDARD: Final = (1, 2)
 
 
@@ -144,8 +142,11 @@ def _is_input(place: Named, inputs: list[str | Path]) -> bool:
     """Whether a place is an input, or a file in a folder that is one; an earlier report in such a folder is no input."""
     if isinstance(place, Address):
         return str(place) in map(str, inputs)
-    local = [path for path in located(inputs) if not isinstance(path, Address) and path != _STDIN]
-    files = list(chain.from_iterable(matches(path) if is_pattern(path) else [path] for path in local))
+    local = [path for path in located(inputs) if not isinstance(path, Address) and str(path) != STDIN]
+    files: list[Path] = []
+    for path in local:
+        with suppress(OSError, ValueError):  # which the reader names
+            files += map(Path, map(str, files_of(path)[0]))
     if any(_same(place, path) for path in files):
         return True
     folders = Path(os.path.realpath(place)).parents

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Source: TypeAlias = "Path | OtherFile"
     Named: TypeAlias = "Path | Address"
 
+STDIN: Final = "-"
 ANY_DEPTH: Final = "**"
 LOCAL: Final = ("file", "local")
 REFUSED: Final = ("http", "https", "ftp")
@@ -218,13 +219,26 @@ def pattern_folder(pattern: Path) -> Path:
     return Path(*parts[:first])
 
 
-def matches(pattern: Path) -> Iterator[Path]:
-    """Files and folders that a local pattern matches, by name; of one with ``**`` the files only, as their folders hold them too."""
-    files_only = ANY_DEPTH in pattern.parts
-    for name in sorted(glob.glob(str(pattern), recursive=True)):  # noqa: PTH207 - Path.glob takes no absolute pattern
-        path = Path(name)
-        if not (files_only and path.is_dir()):
-            yield path
+def files_of(named: Named) -> tuple[Sequence[Source], bool]:
+    """Files and folders that a name stands for, by name, and whether there may be several: it is a pattern, or a folder of a storage.
+
+    Of a pattern with ``**`` the files only, as their folders hold them too.
+
+    Raises:
+        MissingExtra: fsspec, or its package for the scheme, is not installed.
+        OSError, ValueError: nothing is there, the storage does not answer, or this is no name.
+    """
+    if isinstance(named, Address):
+        return named.files()
+    if str(named) == STDIN or not is_pattern(named):
+        if str(named) != STDIN:
+            named.stat()
+        return [named], False
+    matching = map(Path, sorted(glob.glob(str(named), recursive=True)))  # noqa: PTH207 - Path.glob takes no absolute pattern
+    files = [path for path in matching if not (ANY_DEPTH in named.parts and path.is_dir())]
+    if not files:
+        raise Unreadable("no file matches")
+    return files, True
 
 
 def _remote_file(filesystem: Any, path: str, url: str) -> OtherFile:
@@ -232,7 +246,8 @@ def _remote_file(filesystem: Any, path: str, url: str) -> OtherFile:
 
     def open_stream(mode: str) -> IO[bytes]:
         with _as_os_errors():
-            return cast("IO[bytes]", io.BufferedReader(_Stream(filesystem.open(path, mode)), _PIECE))
+            stream: Any = _Stream(filesystem.open(path, mode))
+        return cast("IO[bytes]", io.BufferedReader(stream, _PIECE))
 
     def size() -> int | None:
         with _as_os_errors():
@@ -256,34 +271,12 @@ def _as_os_errors() -> Iterator[None]:
         raise Unreadable(f"{kind}{error}".partition("\n")[0]) from error
 
 
-class _Stream(io.RawIOBase):
+class _Stream:
     """A stream of fsspec, with its errors translated."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return bool(self._stream.seekable())
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with _as_os_errors():
-            place: int = self._stream.seek(offset, whence)
-        return place
-
-    def tell(self) -> int:
-        place: int = self._stream.tell()
-        return place
-
-    def readinto(self, buffer: Any) -> int:
-        with _as_os_errors():
-            data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._stream, name)
+        return _as_os_errors()(found) if callable(found) else found

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from pathlib import Path  # noqa: TC003 - pydantic reads the types of fields
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, get_args
+
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic.dataclasses import dataclass as validated
 
 from es_dedup.readers.streams import suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from es_dedup.model import Page
     from es_dedup.readers.locations import Source
@@ -21,7 +24,7 @@ FORMATS: Final[tuple[str, ...]] = get_args(Format)
 """Kinds of files with many pages."""
 IdFrom = Literal["field", "place", "either"]
 WarcId = Literal["url", "record"]
-_LIMITS: Final = ("max_page_bytes", "max_record_bytes")
+_STRICT: Final = ConfigDict(strict=True)
 MAX_RECORD_BYTES: Final = 64 * 2**20
 """Longest line or record that is taken into memory; a longer one is left out and named."""
 KEPT_FAILURES: Final = 1000
@@ -72,12 +75,24 @@ class Record(NamedTuple):
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+def _known(encoding: str) -> str:
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise ValueError(f"unknown encoding {encoding!r}") from error
+    return encoding
+
+
+Encoding = Annotated[str, AfterValidator(_known)]
+AtLeastOne = Annotated[int, Field(ge=1)]
+
+
+@validated(frozen=True, slots=True, config=_STRICT)
 class Fields:
     """Names of the fields of a record; None: found by the usual names (see ``records.USUAL``).
 
     Raises:
-        TypeError: a name is not a string.
+        ValueError: a name is not a string.
     """
 
     id: str | None = None
@@ -86,13 +101,6 @@ class Fields:
     url: str | None = None
     title: str | None = None
     time: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse names that are not strings."""
-        for role in fields(self):
-            value: object = getattr(self, role.name)
-            if value is not None and not isinstance(value, str):
-                raise TypeError(f"Fields({role.name}=…) takes the name of a field as a string, got {value!r}")
 
 
 @dataclass(slots=True)
@@ -114,7 +122,7 @@ class Tally:
     no_page: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True)
+@validated(frozen=True, slots=True, config=_STRICT)
 class ReadOptions:
     """How input is read.
 
@@ -135,42 +143,19 @@ class ReadOptions:
         tally: filled while reading; ``read_pages`` gives every call its own.
 
     Raises:
-        TypeError, ValueError: a value of the wrong type or out of range.
+        ValueError: values of a wrong type, or out of range.
     """
 
     fields: Fields = field(default_factory=Fields)
     format: Format | None = None
     id_from: IdFrom = "field"
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
     warc_id: WarcId = "url"
-    max_page_bytes: int = MAX_PAGE_BYTES
-    max_record_bytes: int = MAX_RECORD_BYTES
+    max_page_bytes: AtLeastOne = MAX_PAGE_BYTES
+    max_record_bytes: AtLeastOne = MAX_RECORD_BYTES
     leave: Path | None = None
     root: str | Path | None = None
     tally: Tally = field(default_factory=Tally, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Refuse what would fail, or be ignored, in the middle of the input."""
-        kinds = {"fields": Fields, "encoding": str, **dict.fromkeys(_LIMITS, int)}
-        for name, kind in kinds.items():
-            value: object = getattr(self, name)
-            if not isinstance(value, kind):
-                problem = f"takes a {kind.__name__} object, got a {type(value).__name__}"
-                raise TypeError(f"ReadOptions({name}=…) {problem}")
-        try:
-            codecs.lookup(self.encoding)
-        except LookupError as error:
-            raise ValueError(f"unknown encoding {self.encoding!r}") from error
-        for name, choices in (
-            ("format", FORMATS),
-            ("id_from", get_args(IdFrom)),
-            ("warc_id", get_args(WarcId)),
-        ):
-            given = getattr(self, name)
-            if given not in choices and not (name == "format" and given is None):
-                raise ValueError(f"{name} is {' or '.join(map(repr, choices))}, got {given!r}")
-        if min(getattr(self, name) for name in _LIMITS) < 1:
-            raise ValueError(f"{' and '.join(_LIMITS)} must be at least 1")
 
 
 def kind_of(path: Source, options: ReadOptions) -> str:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
+from enum import Enum
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.file_ids import common_folder
-from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
+from es_dedup.readers.locations import STDIN, Address, files_of, is_pattern, located, pattern_folder
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
 from es_dedup.readers.port import InputFailure, ReadOptions, Tally, kind_of
 from es_dedup.readers.records import fields_in_no_record, item_of
 from es_dedup.readers.rows import csv_records, json_records, jsonl_records, parquet_records
 from es_dedup.readers.streams import (
     READ_ERRORS,
-    STDIN,
     open_pipe,
     plain_problem,
     printable,
@@ -30,7 +31,6 @@ from es_dedup.readers.streams import (
 from es_dedup.readers.warc import warc_records
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from es_dedup.model import Page
@@ -56,6 +56,17 @@ _SUFFIX_CHARS: Final = 12  # a longer one is part of a name, such as an address 
 LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
 SAMPLE_BYTES: Final = 2**18  # of the file, from which the length of a line is taken
 MOST_SECONDS: Final = 1.0  # for counting the files of folders
+
+
+class _Found(Enum):
+    """How a file was found: of a pattern or a folder, files of other kinds are counted; in a folder ``ReadOptions.format`` does not hold."""
+
+    BY_NAME, BY_PATTERN, IN_FOLDER = range(3)
+
+    @property
+    def kinds(self) -> Collection[str]:
+        """Suffixes of the files that are read."""
+        return FOLDER_KINDS if self is _Found.IN_FOLDER else READERS
 
 
 class InputPages:
@@ -112,72 +123,76 @@ def _with_path_ids(named: Iterable[Named]) -> list[Path]:
 
 
 def _read(named: Named, options: ReadOptions) -> Items:
-    """Pages and failures of what one name stands for."""
-    try:
-        if isinstance(named, Address):
-            return _read_address(named, options)
-        if str(named) != STDIN and is_pattern(named):
-            return _read_matches(named, options)
-        mode = stat.S_IFIFO if str(named) == STDIN else named.stat().st_mode
-    except (OSError, ValueError) as error:
-        return iter([failure_of(named, error)])
-    if stat.S_ISDIR(mode):
-        return _read_folder(named, options)
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        return iter([failure_of(named, "no regular file")])
-    is_pipe = stat.S_ISFIFO(mode) and not is_page_file(named)
-    return (_read_pipe if is_pipe or not kind_of(named, options) else _read_known)(named, options)
-
-
-def _read_address(address: Address, options: ReadOptions) -> Items:
-    files, several = address.files()
-    if not several:
-        return _read_known(files[0], options)
-    return read_some(files, options, READERS) if address.is_pattern else read_below(files, options)
-
-
-def _read_matches(pattern: Path, options: ReadOptions) -> Items:
-    empty = True
-    for path in matches(pattern):
-        empty = False
-        yield from _read_folder(path, options) if path.is_dir() else read_some([path], options, READERS)
+    """Pages and failures of what one name stands for; a pattern or a folder that gives neither is a failure."""
+    in_folder, empty = replace(options, format=None), True
+    for source, found in _sources(named, options.tally.ignored):
+        for item in _read_source(source, found, in_folder if found is _Found.IN_FOLDER else options):
+            empty = False
+            yield item
     if empty:
-        yield failure_of(pattern, "no file matches")
+        yield failure_of(named, f"no files of a known kind ({' '.join(FOLDER_KINDS)})")
+
+
+def _sources(named: Named, ignored: Counter[str]) -> Iterator[tuple[Source | InputFailure, _Found]]:
+    """The files that a name stands for, those below folders in the order of their paths.
+
+    Links to folders are not followed; they are counted as ignored.
+    """
+    try:
+        files, several = files_of(named)
+    except (OSError, ValueError) as error:
+        yield failure_of(named, error), _Found.BY_NAME
+        return
+    found = _Found.BY_PATTERN if several else _Found.BY_NAME
+    if several and isinstance(named, Address) and not named.is_pattern:
+        found = _Found.IN_FOLDER
+    for file in files:
+        if isinstance(file, Path) and file.is_dir():
+            yield from ((each, _Found.IN_FOLDER) for each in _files_below(str(file), ignored))
+        else:
+            yield file, found
+
+
+def _read_source(source: Source | InputFailure, found: _Found, options: ReadOptions) -> Items:
+    if isinstance(source, InputFailure):
+        yield source
+        return
+    kind, by_name = kind_of(source, options), found is _Found.BY_NAME
+    if not by_name and options.format is None and kind not in found.kinds:
+        suffix = "".join(Path(str(source)).suffixes[-1:]).lower()
+        known_by = printable(suffix) if 0 < len(suffix) <= _SUFFIX_CHARS else "without a suffix"
+        options.tally.ignored[known_by] += 1
+        return
+    if not by_name and options.leave and os.path.realpath(str(source)) == os.path.realpath(options.leave):
+        return
+    try:
+        mode = source.stat().st_mode if isinstance(source, Path) and str(source) != STDIN else 0
+        is_pipe = str(source) == STDIN or (stat.S_ISFIFO(mode) and kind not in PAGE_SUFFIXES)
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or not (by_name or stat.S_ISREG(mode or stat.S_IFREG)):
+            yield failure_of(source, "no regular file")
+        elif isinstance(source, Path) and by_name and (is_pipe or not kind):
+            yield from _read_pipe(source, options)
+        elif kind in READERS:
+            yield from (item for _, item in records_of(source, options) if item is not None)
+        else:
+            known = f"known are {' '.join(READERS)}, compressed too, and folders"
+            problem = f"unknown kind of file; {known}; name another file's kind with --format"
+            yield failure_of(source, problem)
+    except MissingExtra as error:
+        if by_name:
+            raise
+        yield failure_of(source, str(error))
+    except READ_ERRORS as error:
+        yield failure_of(source, error)
 
 
 def _read_pipe(path: Path, options: ReadOptions) -> Items:
     """The pages of a pipe, or of a file whose name does not say its kind."""
-    try:
-        with open_pipe(path, kind_of(path, options)) as pipe:
-            if pipe is not None:
-                yield from _read_known(pipe, options)
-            else:
-                what = "standard input" if str(path) == STDIN else "the file"
-                yield failure_of(path, f"{what} is empty")
-    except READ_ERRORS as error:
-        yield failure_of(path, error)
-
-
-def _read_known(source: Source, options: ReadOptions) -> Items:
-    if kind_of(source, options) in READERS:
-        return read_file(source, options)
-    known = f"known are {' '.join(READERS)}, compressed too, and folders"
-    return iter(
-        [failure_of(source, f"unknown kind of file; {known}; name another file's kind with --format")]
-    )
-
-
-def _read_folder(path: Path, options: ReadOptions) -> Items:
-    """All files of known kinds below a folder, in the order of their paths.
-
-    Files of other kinds are counted in the tally, and so are links to folders, which are not followed.
-    """
-    empty = True
-    for item in read_below(_files_below(str(path), options.tally.ignored), options):
-        empty = False
-        yield item
-    if empty:
-        yield failure_of(path, f"no files of a known kind in this folder ({' '.join(FOLDER_KINDS)})")
+    with open_pipe(path, kind_of(path, options)) as pipe:
+        if pipe is None:
+            yield failure_of(path, f"{'standard input' if str(path) == STDIN else 'the file'} is empty")
+        else:
+            yield from _read_source(pipe, _Found.BY_NAME, options)
 
 
 def _files_below(root: str, ignored: Counter[str]) -> Iterator[Path | InputFailure]:
@@ -244,42 +259,6 @@ def records_of(source: Source, options: ReadOptions, reader: Reader | None = Non
         yield None, failure_of(source, _why_nothing(source, options))
 
 
-def read_file(source: Source, options: ReadOptions) -> Items:
-    """Pages and failures of ``records_of``."""
-    return (item for _, item in records_of(source, options) if item is not None)
-
-
-def read_some(files: Iterable[Source | InputFailure], options: ReadOptions, kinds: Collection[str]) -> Items:
-    """Pages and failures of files that were not named one by one.
-
-    Files of other kinds are counted in the tally by suffix. What is no regular file, or needs a package that is not installed, is a
-    failure.
-    """
-    leave = os.path.realpath(options.leave) if options.leave is not None else None
-    for file in files:
-        if isinstance(file, InputFailure):
-            yield file
-        elif options.format is None and suffix_of(file) not in kinds:
-            suffix = "".join(Path(str(file)).suffixes[-1:]).lower()
-            known_by = printable(suffix) if 0 < len(suffix) <= _SUFFIX_CHARS else "without a suffix"
-            options.tally.ignored[known_by] += 1
-        elif leave is None or os.path.realpath(str(file)) != leave:
-            try:
-                if isinstance(file, Path) and not stat.S_ISREG(file.stat().st_mode):
-                    yield failure_of(file, "no regular file")
-                else:
-                    yield from read_file(file, options)
-            except MissingExtra as error:
-                yield failure_of(file, str(error))
-            except OSError as error:
-                yield failure_of(file, error)
-
-
-def read_below(files: Iterable[Source | InputFailure], options: ReadOptions) -> Items:
-    """Pages and failures of files in a folder, which are of the kinds that their suffixes say, whatever ``options.format``."""
-    return read_some(files, replace(options, format=None), FOLDER_KINDS)
-
-
 def _why_nothing(source: Source, options: ReadOptions) -> str:
     """What is said of a file that gave neither pages nor failures."""
     with suppress(OSError):
@@ -297,33 +276,23 @@ def estimated_pages(paths: Iterable[str | Path]) -> int | None:
         paths: as for ``read_pages``.
     """
     end = time.monotonic() + MOST_SECONDS
-    total = 0.0
-    for path in located(paths):
-        if isinstance(path, Address):
+    named, total = located(paths), 0.0
+    if any(isinstance(each, Address) for each in named):
+        return None
+    for source, found in chain.from_iterable(_sources(each, Counter()) for each in named):
+        pages = _pages_of(source, found) if isinstance(source, Path) else None
+        if pages is None or time.monotonic() > end:
             return None
-        files = _files_of(path) if path.is_dir() else matches(path) if is_pattern(path) else [path]
-        for file in files:
-            pages = _pages_of(file)
-            if pages is None or time.monotonic() > end:
-                return None
-            total += pages
+        total += pages
     return round(total)
 
 
-def _files_of(folder: Path) -> Iterable[Path]:
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            if suffix_of(path) in {*PAGE_SUFFIXES, *LINE_SUFFIXES}:
-                yield path
-
-
-def _pages_of(path: Path) -> float | None:
+def _pages_of(path: Path, found: _Found) -> float | None:
     suffix = suffix_of(path)
     if suffix in PAGE_SUFFIXES:
         return 1
     if suffix not in LINE_SUFFIXES or not path.is_file():
-        return None
+        return None if found is _Found.BY_NAME or suffix in found.kinds else 0
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import zstandard
 
-from es_dedup.readers.locations import OtherFile
+from es_dedup.readers.locations import STDIN, OtherFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from es_dedup.readers.locations import Named, Source
 
-STDIN: Final = "-"
 READ_ERRORS: Final = (OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 """What reading, decompressing or recoding a damaged or vanished file may raise."""
 _PIECE: Final = 2**18

@@ -337,7 +337,7 @@ def test_a_named_field_is_the_text(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"), [("gone.jsonl", "no such file"), ("page.html", "not a dump"), (".", "not a dump")]
+    ("name", "problem"), [("gone.jsonl", "No such file"), ("page.html", "not a dump"), (".", "not a dump")]
 )
 def test_what_is_no_dump_is_refused_in_one_line(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "page.html").write_text("<p>page")
@@ -398,7 +398,7 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("arguments", "problem", "code"),
         [
-            (["no-*.jsonl", "-o", "out"], "error: no-*.jsonl: no file matches", 1),
+            (["no-*.jsonl", "-o", "out"], "error: no-*.jsonl: cannot be read: no file matches", 1),
             (["memory://crawl/no-*", "-o", "out"], "memory://crawl/no-*: cannot be read: no file matches", 1),
             (["memory://crawl/part-2.jsonl", "-o", "memory://crawl/part-2.jsonl"], "is part of the input", 2),
             (["part-2.jsonl", "-o", "memory://crawl/out.csv"], "memory://crawl/out.csv would hold JSONL", 2),

@@ -47,7 +47,7 @@ def test_patterns(crawl: Path) -> None:
         source = read_pages([str(crawl / pattern)])
         assert sorted(item.id for item in source if isinstance(item, Page)) == sorted(ids), pattern
         assert dict(source.ignored) == ({} if "." in pattern else {".png": 1 if "1" in pattern else 2})
-    assert read(str(crawl / "*.csv")) == ([], [f"{crawl}/*.csv: no file matches"])
+    assert read(str(crawl / "*.csv")) == ([], [f"{crawl}/*.csv: cannot be read: no file matches"])
     (crawl / "[1].jsonl").write_bytes(LINE)
     assert read(crawl / "[1].jsonl") == (["line"], []), "a file of that very name comes first"
     assert estimated_pages([str(crawl / "**" / "*.html")]) == 4

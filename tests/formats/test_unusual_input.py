@@ -157,16 +157,16 @@ def test_arguments_of_a_wrong_type_raise_at_once() -> None:
     for wrong_options in ({"encoding": "utf-8"}, Fields(), "utf-8"):
         with pytest.raises(TypeError, match="ReadOptions"):
             read_pages([], wrong_options)
-    wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({"fields": {"id": "a"}}, TypeError, "takes a Fields object, got a dict"),
-        ({"encoding": "nope"}, ValueError, "unknown encoding"),
-        ({"encoding": None}, TypeError, "encoding"),
-        ({"warc_id": "urls"}, ValueError, "'url' or 'record'"),
-        ({"id_from": "row"}, ValueError, "id_from is 'field' or 'place' or 'either'"),
-        ({"max_page_bytes": 0}, ValueError, "at least 1"),
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"fields": {"id": "a"}}, "fields\n.*instance of Fields"),
+        ({"encoding": "nope"}, "unknown encoding"),
+        ({"encoding": None}, "encoding\n.*string"),
+        ({"warc_id": "urls"}, "'url' or 'record'"),
+        ({"id_from": "row"}, "id_from\n.*'field', 'place' or 'either'"),
+        ({"max_page_bytes": 0}, "max_page_bytes\n.*greater than or equal to 1"),
     ]
-    for options, error, words in wrong:
-        with pytest.raises(error, match=words):
+    for options, words in wrong:
+        with pytest.raises(ValueError, match=words):
             ReadOptions(**options)
-    with pytest.raises(TypeError, match="name of a field as a string, got 5"):
+    with pytest.raises(ValueError, match=r"text\n.*string"):
         Fields(text=5)  # type: ignore[arg-type]  # what is tested
