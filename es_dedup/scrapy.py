@@ -29,6 +29,7 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import DedupError, MissingExtra
 from es_dedup.model import Decision, Outcome, Page
 from es_dedup.model.times import time_given
+from es_dedup.model.values import plain_value
 from es_dedup.tables.documents import decided
 
 try:
@@ -149,7 +150,7 @@ class DedupPipeline:
         return self._noted(item, await self._decision(page))
 
     def _page(self, item: Mapping[str, Any]) -> Page | None:
-        values = {name: item.get(field) for name, field in self._fields.items() if field}
+        values = {name: plain_value(item.get(field)) for name, field in self._fields.items() if field}
         page_id = values.pop("id", None) or values.get("url")
         if page_id is None or (values.get("text") is None and values.get("html") is None):
             return None

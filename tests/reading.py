@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import random
 from collections.abc import Callable
@@ -36,3 +37,10 @@ def warc(url: str, body: bytes) -> bytes:
     head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Target-URI: {url}\r\n"
     kind = f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
     return (head + kind).encode() + block + b"\r\n\r\n"
+
+
+def lines_of(*records: Any) -> bytes:
+    """JSON lines; bytes are lines as they are."""
+    return (
+        b"\n".join(each if isinstance(each, bytes) else json.dumps(each).encode() for each in records) + b"\n"
+    )

@@ -103,9 +103,10 @@ class AddCounts:
         stored = len(self.new) - len(self.left_out)
         outcomes = Counter(str(decision.outcome) for decision in self.decisions.values())
         outcomes[str(Outcome.UNIQUE)] += stored - outcomes.total()
-        times = (
-            f"the time of publication given for {self.unread_times:,} pages cannot be read and is left out"
-        )
+        of_input = {
+            f"the time of publication given for {self.unread_times:,} pages cannot be read and is left out": self.unread_times,
+            f"pages replaced by a later one of the same id in this call: {self.superseded:,}; give different pages ids of their own": self.superseded,
+        }
         return AddReport(
             read=self.read,
             stored=stored,
@@ -123,7 +124,7 @@ class AddCounts:
             truncated=self.truncated,
             seconds={name: round(value, 4) for name, value in self.seconds.items()},
             skipped_pages=dict(islice(self.skipped.items(), NAMED_SKIPPED)),
-            notes=((times,) if self.unread_times else ()) + self.use.notes() + tuple(notes),
+            notes=(*(note for note, count in of_input.items() if count), *self.use.notes(), *notes),
             preset=preset,
         )
 

@@ -18,14 +18,14 @@ from es_dedup.cli.targets import open_target, output_target
 from es_dedup.readers import ReadOptions
 from es_dedup.readers.dump_filter import DUMPS
 from es_dedup.readers.locations import Address, located
-from es_dedup.readers.port import kind_of
+from es_dedup.readers.port import JSON_LINES, kind_of
 from es_dedup.readers.streams import PACKED, is_pipe, suffix_of
 
 if TYPE_CHECKING:
     from es_dedup.dumps import FilterReport
     from es_dedup.readers.locations import Named
 
-_SAME: Final = ({".jsonl", ".ndjson"}, {".warc", ".wet"})
+_SAME: Final = (JSON_LINES, (".warc", ".wet"))
 """Suffixes of one format."""
 
 
@@ -161,7 +161,12 @@ def _check_name(place: Named, dump: str, kind: str, option: str) -> None:
     """Raise a usage error where the name of an output promises another format or compression than the dump's; a pipe has none (``kind``)."""
     path = Path(str(place))
     promised = suffix_of(path)
-    if promised in DUMPS and kind and promised != kind and {promised, kind} not in _SAME:
+    if (
+        promised in DUMPS
+        and kind
+        and promised != kind
+        and not any({promised, kind} <= {*same} for same in _SAME)
+    ):
         problem = f"records are copied as they are: {place} would hold {kind[1:].upper()}"
         raise typer.BadParameter(problem, param_hint=option)
     # An output that has the name of the input promises no more than that.

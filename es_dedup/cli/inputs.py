@@ -55,7 +55,7 @@ def read_options(
     """How input is read.
 
     Args:
-        id_field: Field with the page id (else id, _id, page_id, doc_id, docid or url).
+        id_field: Field with the page id (else _id, id, page_id, doc_id, docid or url).
         text_field: Field with the main text (else text, content, body, main_text or article).
         html_field: Field with HTML (else html, raw_html or html_base64). A name in …base64 is decoded.
         url_field: Field with the URL (else url, link, uri or source_url).
@@ -63,7 +63,7 @@ def read_options(
         time_field: Field with the time of publication (else published, time, date, published_at, publish_time, pubdate, datetime or timestamp).
         id_from: What becomes the id of a record: field, its own or, without one, a digest of its content; place, file and line.
         format_: Kind of the files, pipes or standard input (else by the suffix, of pipes by the content).
-        encoding: Encoding of JSONL, CSV and TSV files.
+        encoding: Encoding of JSONL, CSV and TSV files, and of text files that are not UTF-8.
         warc_id: What becomes the page id in WARC files: url or record.
         root: Folder that ids of page files are relative to, or to which that of the index has moved (else see Page ids of files).
     """

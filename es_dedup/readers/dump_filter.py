@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import InputError, MissingExtra
 from es_dedup.model.batches import chunked
-from es_dedup.readers.port import kind_of
+from es_dedup.readers.port import JSON_LINES, kind_of
 from es_dedup.readers.reading import records_of
 from es_dedup.readers.records import item_of
 from es_dedup.readers.rows import is_array, needed_columns, rows_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Drops = Callable[[Sequence[Item | None]], Sequence[bool]]
     """Says of each record whether it is left out; None stands for one that is no page."""
 
-DUMPS: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".warc", ".wet")
+DUMPS: Final = (*JSON_LINES, ".json", ".csv", ".tsv", ".parquet", ".warc", ".wet")
 """Suffixes of files that can be copied, compressed or not (Parquet: not)."""
 _RECORDS: Final = 256  # decided on at once
 _ROW_GROUP_BYTES: Final = 2**26

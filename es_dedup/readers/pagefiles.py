@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -59,27 +60,24 @@ def _page(source: Source, options: ReadOptions) -> Page | Problem:
         return Problem(f"{kind}, not a page")
     if suffix_of(source) in HTML_SUFFIXES:
         return Page(id=page_id, html=data)
-    if (text := decode_text(data, cut=len(data) > options.max_page_bytes)) is not None:
+    if (text := _decoded(data, options.encoding, cut=len(data) > options.max_page_bytes)) is not None:
         return Page(id=page_id, text=text)
-    return Problem("text in an unknown encoding (neither UTF-8, UTF-16 with mark, nor GB18030)")
+    return Problem("text in an unknown encoding; name it with --encoding")
 
 
-def decode_text(data: bytes, *, cut: bool = False) -> str | None:
-    """Text of a plain text file: by its byte order mark, else UTF-8, else GB18030; None when none of them fits.
-
-    Args:
-        data: the file's bytes.
-        cut: the bytes may end inside a character.
-    """
-    for mark, encoding in BYTE_ORDER_MARKS:
+def _decoded(data: bytes, encoding: str, *, cut: bool) -> str | None:
+    """Text of a plain text file: by its byte order mark, else UTF-8 where it is, else as named, else in the likeliest charset; None when none fits."""
+    for mark, marked in BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return data.decode(encoding, "replace")
-    for encoding in ("utf-8", "gb18030"):
-        try:
-            return codecs.getincrementaldecoder(encoding)().decode(data, final=not cut)
-        except UnicodeDecodeError:
-            continue
-    return None
+            return data.decode(marked, "replace")
+    for name in ("utf-8", encoding):
+        with suppress(UnicodeError):
+            return codecs.getincrementaldecoder(name)().decode(data, final=not cut)
+    from es_dedup.extraction.reading.charset import decode  # slow to load
+
+    text = decode(data).text
+    text = text.rstrip("\ufffd") if cut else text
+    return None if "\ufffd" in text else text
 
 
 def binary_kind(data: bytes) -> str | None:

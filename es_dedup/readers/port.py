@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "warc"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
 """Kinds of files with many pages."""
+JSON_LINES: Final = (".jsonl", ".ndjson", ".jl", ".jsonlines")
+"""Suffixes of JSON lines; the last two are of Scrapy."""
 IdFrom = Literal["field", "place", "either"]
 WarcId = Literal["url", "record"]
 _STRICT: Final = ConfigDict(strict=True)
@@ -133,7 +135,7 @@ class ReadOptions:
         id_from: what becomes the id of a record or row: ``field``, its own id or, where it has none, a digest of its content, so that
             equal rows are one page wherever they stand; ``place``, the file as it is named and the line; ``either``, its own id or, where
             it has none that is valid, its place.
-        encoding: of JSONL, CSV and TSV files; a byte order mark in the file comes before it.
+        encoding: of JSONL, CSV and TSV files, and of text files that are not UTF-8; a byte order mark in the file comes before it.
         warc_id: what becomes the page id of an archived response: its URL, or the record's own id.
         max_page_bytes: bytes of one page that are read, at least 1; the rest is cut.
         max_record_bytes: longest line or record, at least 1; a longer one is a failure.

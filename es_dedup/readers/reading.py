@@ -17,7 +17,7 @@ from es_dedup.errors import MissingExtra
 from es_dedup.readers.file_ids import common_folder
 from es_dedup.readers.locations import STDIN, Address, files_of, is_pattern, located, pattern_folder
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
-from es_dedup.readers.port import InputFailure, ReadOptions, Tally, kind_of
+from es_dedup.readers.port import JSON_LINES, InputFailure, ReadOptions, Tally, kind_of
 from es_dedup.readers.records import fields_in_no_record, item_of
 from es_dedup.readers.rows import csv_records, json_records, jsonl_records, parquet_records
 from es_dedup.readers.streams import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(PAGE_SUFFIXES, page_record),
-    **dict.fromkeys((".jsonl", ".ndjson"), jsonl_records),
+    **dict.fromkeys(JSON_LINES, jsonl_records),
     ".json": json_records,
     ".csv": csv_records,
     ".tsv": csv_records,
@@ -53,7 +53,7 @@ READERS: Final[dict[str, Reader]] = {
 FOLDER_KINDS: Final = tuple(suffix for suffix in READERS if suffix != ".json")
 """Kinds that are read in a folder: of saved pages ``.json`` files are mostly data of scripts; they are read when named."""
 _SUFFIX_CHARS: Final = 12  # a longer one is part of a name, such as an address with a query
-LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
+LINE_SUFFIXES: Final = frozenset({*JSON_LINES, ".csv", ".tsv"})
 SAMPLE_BYTES: Final = 2**18  # of the file, from which the length of a line is taken
 MOST_SECONDS: Final = 1.0  # for counting the files of folders
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.model.times import time_given
+from es_dedup.model.values import plain_value
 from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.port import NO_PAGE, Fields, InputFailure, Problem
 from es_dedup.text.content import content_id
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from es_dedup.readers.port import Item, ReadOptions
 
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {
-    "id": ("id", "_id", "page_id", "doc_id", "docid", "url"),
+    "id": ("_id", "id", "page_id", "doc_id", "docid", "url"),
     "text": ("text", "content", "body", "main_text", "article"),
     "html": ("html", "raw_html", "html_base64"),
     "url": ("url", "link", "uri", "source_url"),
@@ -33,10 +34,18 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "time": ("published", "time", "date", "published_at", "publish_time", "pubdate", "datetime", "timestamp"),
 }
 """Field names that are tried in turn when none was given; case does not count."""
+AROUND: Final = ("_source", "fields")
+"""Objects whose fields stand for those of their record, as in hits of Elasticsearch."""
 _LISTED: Final = 12
 _STEP: Final = re.compile(r"(?:\[(?P<place>\d{1,9})\]|(?P<name>[^.\[]+))(?:\.(?=.)|(?=\[)|$)")
 _ABSENT: Final = object()
-_KINDS: Final = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+_KINDS: Final = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list of values that are no texts",
+    dict: "an object",
+}
 
 
 class _BadField(ValueError):
@@ -112,14 +121,17 @@ def leads_to(key: str, path: str) -> bool:
 
 
 def _page(record: Mapping[str, Any], source: str, line: int | None, options: ReadOptions) -> Page:
-    named, tally = options.fields, options.tally
+    named, tally, given = options.fields, options.tally, record
+    for name in AROUND:
+        if isinstance(given.get(name), Mapping):
+            record = {**given[name], **record}
     record = _with_paths(record, named)
     fields = _fields_of(tuple(record), named)
     tally.records += 1
     for role in fields.named_and_there:
         tally.having[role] += 1
     if fields.lacking and not tally.example:
-        tally.example = tuple(islice(_paths(record), _LISTED + 1))
+        tally.example = tuple(islice(_paths(given), _LISTED + 1))
     page_id = _id(record, *_first(record, fields.names["id"]), options)
     text_field, value = _first(record, fields.names["text"])
     text, html = _text(text_field, value), None
@@ -127,8 +139,9 @@ def _page(record: Mapping[str, Any], source: str, line: int | None, options: Rea
         html_field, value = _first(record, fields.names["html"])
         html = _html(html_field, value)
         if text_field is None and html_field is None:
-            raise _BadField(_nothing_to_read(record, named))
-    title = _text(*_first(record, fields.names["title"])) or None
+            raise _BadField(_nothing_to_read(given, named))
+    title_field, value = _first(record, fields.names["title"])
+    title = _text(title_field, id_text(value) or value) or None
     if page_id is None and options.id_from == "field":
         page_id = content_id(html or text or "", title)
     return Page(
@@ -212,10 +225,10 @@ def _fields_of(present: tuple[str, ...], fields: Fields) -> _FieldsOf:
 def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str | None, Any]:
     """The first name with a value, and that; else the first name, and its empty text or None."""
     for name in names:
-        value = record[name]
+        value = plain_value(record[name])
         if not missing(value) and value != "":
             return name, value
-    return (names[0], None if missing(record[names[0]]) else "") if names else (None, None)
+    return (names[0], "" if record[names[0]] == "" else None) if names else (None, None)
 
 
 def missing(value: Any) -> bool:
@@ -246,7 +259,7 @@ def _id(record: Mapping[str, Any], name: str | None, value: Any, options: ReadOp
     elif field is None and (value is None or value == ""):
         pass
     elif (text := id_text(value)) is None:
-        problem = f"field {name!r} must be text or a whole number, got {_kind(value)}"
+        problem = _wrong(name, "text or a whole number", value)
     else:
         page_id = fitted_id(text)
         invalid = id_problem(page_id)
@@ -260,8 +273,7 @@ def _text(name: str | None, value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        first = f"; name one of its values: {name}[0]" if isinstance(value, list) else ""
-        raise _BadField(f"field {name!r} must be text, got {_kind(value)}{first}")
+        raise _BadField(_wrong(name, "text", value))
     return clean_text(value)
 
 
@@ -288,7 +300,7 @@ def _time(name: str | None, value: Any) -> str | datetime | None:
         return given
     if isinstance(given, str):
         return clean_text(given)
-    raise _BadField(f"field {name!r} must be a time as text or Unix seconds, got {_kind(value)}")
+    raise _BadField(_wrong(name, "a time as text or Unix seconds", value))
 
 
 def _nothing_to_read(record: Mapping[str, Any], fields: Fields) -> str:
@@ -302,6 +314,11 @@ def _listed(fields: Mapping[str, Any] | Iterable[str]) -> str:
     paths = _paths(fields) if isinstance(fields, Mapping) else fields
     names = [clean_text(str(name)[:40]) for name in islice(paths, _LISTED + 1)]
     return ", ".join(names[:_LISTED]) + (" …" if len(names) > _LISTED else "") if names else "no fields"
+
+
+def _wrong(name: str | None, wanted: str, value: object) -> str:
+    inner = f"; name one of its fields: {_listed({str(name): value})}" if isinstance(value, Mapping) else ""
+    return f"field {name!r} must be {wanted}, got {_kind(value)}{inner}"
 
 
 def _kind(value: object) -> str:

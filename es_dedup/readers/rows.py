@@ -1,4 +1,4 @@
-"""JSON lines, and a JSON file that is one array of objects."""
+"""JSON lines and other JSON, CSV, Parquet."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import csv
 import io
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.port import NO_PAGE, Problem, Record, kind_of
-from es_dedup.readers.records import USUAL, leads_to
+from es_dedup.readers.records import AROUND, USUAL, leads_to
 from es_dedup.readers.streams import lines_of, open_text, plain_problem
 
 if TYPE_CHECKING:
@@ -28,17 +28,38 @@ _CHUNK: Final = 2**18
 _GAP: Final = re.compile(r"[ \t\r\n,]*")
 PARQUET_BATCH_ROWS: Final = 256
 _UNDECODED: Final = "surrogateescape"
+_NULLS: Final = dict.fromkeys(("NULL", "null", "\\N", "NaN", "nan", "None", "NA", "N/A", "#N/A", "<NA>"))
+"""How databases, spreadsheets, R and pandas write that a row of a table has no value."""
 
 
 def jsonl_records(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """Each line with the value that it holds; a blank line is no page, and one that is too long is not kept in memory."""
+    """Each line with the value that it holds; a blank line is no page, and one that is too long is not kept in memory.
+
+    An action of a bulk request and the document behind it are one record.
+    """
     number, too_long = 0, Problem(f"longer than {options.max_record_bytes:,} bytes")
+    action, head = b"", dict[str, Any]()
     with open_text(source, options.encoding) as (stream, encoding):
         try:
             for number, line in lines_of(stream, options.max_record_bytes):
-                yield Record(line, number, too_long if line is None else _value(line, encoding))
+                value = too_long if line is None else _value(line, encoding)
+                if not action and isinstance(value, dict) and (head := _bulk_action(value)):
+                    action = line or b""
+                    continue
+                if isinstance(value, dict) and action:
+                    value = {"_source": value, **head}
+                yield Record(None if line is None else action + line, number, value)
+                action, head = b"", {}
+            if action:
+                yield Record(action, number, Problem("an action of a bulk request without its document"))
         except UnicodeDecodeError as error:  # UTF-16 and UTF-32 cannot go on behind a damaged place
             yield Record(None, number + 1, Problem(plain_problem(error)))
+
+
+def _bulk_action(value: dict[str, Any]) -> dict[str, Any]:
+    """What the action of a bulk request that brings a document says of this; empty: the value is no such action."""
+    head = value.get("index", value.get("create"))
+    return {"_id": None, **head} if len(value) == 1 and isinstance(head, dict) else {}
 
 
 def _value(line: bytes, encoding: str) -> Any:
@@ -48,7 +69,9 @@ def _value(line: bytes, encoding: str) -> Any:
     try:
         return json.loads(line.decode(encoding))
     except UnicodeDecodeError as error:
-        return Problem(f"not {encoding} text (byte {error.start + 1} of the line)")
+        return Problem(
+            f"not {encoding} text (byte {error.start + 1} of the line); name another with --encoding"
+        )
     except RecursionError:
         return Problem("JSON nested too deeply")
     except ValueError as error:
@@ -56,12 +79,15 @@ def _value(line: bytes, encoding: str) -> Any:
 
 
 def json_records(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """The records of a ``.json`` file: one array of objects, read piece by piece, or JSON lines."""
-    return (array_records if is_array(source, options) else jsonl_records)(source, options)
+    """The records of a ``.json`` file: JSON lines, or the elements of one array or objects over several lines, read piece by piece."""
+    with open_text(source, options.encoding) as (stream, _):
+        over_lines = stream.readline(options.max_record_bytes).rstrip().endswith((b"{", b"[", b",", b":"))
+    in_pieces = over_lines or is_array(source, options)
+    return (element_records if in_pieces else jsonl_records)(source, options)
 
 
 def is_array(source: Source, options: ReadOptions) -> bool:
-    """Whether a JSON file is one array, not JSON lines.
+    """Whether a JSON file is one array.
 
     Raises:
         OSError, EOFError: it cannot be read.
@@ -70,8 +96,8 @@ def is_array(source: Source, options: ReadOptions) -> bool:
         return stream.read(64).lstrip()[:1] == b"["
 
 
-def array_records(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """The elements of an array; a broken one ends the file, because its end is not known."""
+def element_records(source: Source, options: ReadOptions) -> Iterator[Record]:
+    """The elements of an array, or objects one after the other; a broken one ends the file, because its end is not known."""
     number = 0
     with open_text(source, options.encoding) as (stream, encoding):
         try:
@@ -85,15 +111,18 @@ def array_records(source: Source, options: ReadOptions) -> Iterator[Record]:
 
 
 def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterator[tuple[str, Any]]:
-    """The elements of an array, as text and parsed."""
+    """The elements of an array, or objects one after the other, as text and parsed."""
     decode = codecs.getincrementaldecoder(encoding)().decode
     parse = json.JSONDecoder().raw_decode
     buffer = decode(stream.read(_CHUNK)).lstrip()
-    start, ended = 1, False
+    of_array = buffer.startswith("[")
+    start, ended = int(of_array), False
     while True:
         gap = _GAP.match(buffer, start)
         start = gap.end() if gap else start
-        if buffer[start : start + 1] == "]":
+        if of_array and buffer[start : start + 1] == "]":
+            return
+        if ended and not of_array and start == len(buffer):
             return
         try:
             record, end = parse(buffer, start)
@@ -103,7 +132,7 @@ def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterato
             end = 0
         # A number or word that ends with the buffer may go on in the next piece.
         if end and (end < len(buffer) or ended):
-            yield buffer[start:end], record
+            yield buffer[start:end] + ("" if of_array else "\n"), record
             start = end
             continue
         buffer, start = buffer[start:], 0
@@ -131,7 +160,7 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
             header_line = text.readline(limit)
             delimiter = max(",;\t|", key=header_line.count)
             delimiter = "\t" if kind_of(source, options) == ".tsv" else delimiter
-            header = next(csv.reader([header_line], delimiter=delimiter), [])
+            header = _names(next(csv.reader([header_line], delimiter=delimiter), []))
             problem = NO_PAGE if any(header) else Problem("no header line with field names")
             problem = wrong_encoding if _has_undecoded(header_line) else problem
             if len(header_line) == limit and not header_line.endswith("\n"):
@@ -140,7 +169,8 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
             if problem:
                 return
             for number, lines, row in _rows(text, delimiter, limit):
-                value: Any = dict(zip(header, row, strict=False)) if row else NO_PAGE
+                values = (_NULLS.get(each, each) for each in row)
+                value: Any = dict(zip(header, values, strict=False)) if row else NO_PAGE
                 if isinstance(row, Problem):
                     value = row
                 elif row and len(row) != len(header):
@@ -150,6 +180,15 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
                 yield Record(lines.encode(encoding, _UNDECODED) or None, number, value)
         except UnicodeError:  # UTF-16 and UTF-32 cannot go on behind a damaged place
             yield Record(None, number, Problem(f"{wrong_encoding}; the rest of the file was left out"))
+
+
+def _names(header: list[str]) -> list[str]:
+    """Names of columns without white space around them; of several alike the later ones are numbered, as pandas does."""
+    seen, names = Counter[str](), list[str]()
+    for name in map(str.strip, header):
+        names.append(f"{name}.{seen[name]}" if name and seen[name] else name)
+        seen[name] += 1
+    return names
 
 
 def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int, str, list[str] | Problem]]:
@@ -255,5 +294,5 @@ def needed_columns(columns: list[str], fields: Fields) -> list[str]:
     if not all(below.values()):
         return columns
     wanted = {column for leading in below.values() for column in leading}
-    usual = {name for role, names in USUAL.items() if not getattr(fields, role) for name in names}
+    usual = {*AROUND, *(name for role, names in USUAL.items() if not getattr(fields, role) for name in names)}
     return [name for name in columns if name in wanted or name.lower() in usual] or columns

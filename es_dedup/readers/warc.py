@@ -314,13 +314,12 @@ def _body(
 
 
 def _plain(body: bytes, charset: str | None) -> str:
-    from es_dedup.extraction.reading.charset import normal_name  # slow to load
+    from es_dedup.extraction.reading.charset import decode  # slow to load
 
-    wide = (charset or "").lower().startswith(("utf-16", "utf-32"))  # which no page of markup is declared in
-    try:
-        return body.decode((charset if wide else normal_name(charset)) or "utf-8")
-    except (LookupError, ValueError):
-        return body.decode("gb18030", "replace")
+    if charset and charset.lower().startswith(("utf-16", "utf-32")):  # which no page of markup is declared in
+        with suppress(LookupError, ValueError):
+            return body.decode(charset)
+    return decode(body, charset).text
 
 
 def _decoded(body: bytes, http: _Headers, options: ReadOptions) -> bytes:

@@ -10,6 +10,7 @@ from es_dedup.batch.copies import DistinctPages
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.model import Page
 from es_dedup.model.times import time_given
+from es_dedup.model.values import plain_value
 from es_dedup.readers.records import id_text, missing, no_text, usual_columns
 from es_dedup.settings.loading import settings_in_force, without_texts
 from es_dedup.tables.kinds import rows_of
@@ -101,7 +102,7 @@ def _names(rows: Rows, columns: Mapping[str, str]) -> tuple[list[Any], str]:
     column, ids, first_rows = columns["id"], [], dict[str, int]()
     problem = ""
     for row, (value,) in enumerate(rows.read((column,))):
-        name = id_text(value)
+        name = id_text(value := plain_value(value))
         if name is None and not missing(value):
             raise ValueError(f"row {row}: an id must be a string or a whole number, not {value!r}")
         if not name:
@@ -120,9 +121,10 @@ def _pages(rows: Rows, columns: Mapping[str, str]) -> Iterator[Page]:
     for row, values in enumerate(rows.read([columns[name] for name in attributes])):
         named = {
             name: time_given(value) if name == "published" else value
-            for name, value in zip(attributes, values, strict=True)
+            for name, value in zip(attributes, map(plain_value, values), strict=True)
             if not missing(value)
         }
+        named |= {"title": text} if (text := id_text(named.get("title"))) else {}
         if not named.keys() & {"text", "html"}:
             named["text"] = ""
         try:

@@ -165,8 +165,8 @@ class TestPathsIntoRecords:
         ("path", "problem"),
         [
             (
-                "fields.title",
-                "field 'fields.title' must be text, got a list; name one of its values: fields.title[0]",
+                "_source.link",
+                "field '_source.link' must be text, got an object; name one of its fields: _source.link.href",
             ),
             (
                 "_source.text",

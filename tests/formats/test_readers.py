@@ -7,7 +7,6 @@ import io
 import json
 import lzma
 import os
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,14 +22,8 @@ import zstandard
 
 from es_dedup.model import Page
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
-from tests.reading import LINE, PACKERS, RANDOM, read, warc
-
-
-def lines_of(*records: Any) -> bytes:
-    """JSON lines; bytes are lines as they are."""
-    return (
-        b"\n".join(each if isinstance(each, bytes) else json.dumps(each).encode() for each in records) + b"\n"
-    )
+from es_dedup.text.content import content_id
+from tests.reading import LINE, PACKERS, RANDOM, lines_of, read, warc
 
 
 def parquet_of(columns: dict[str, Any]) -> bytes:
@@ -61,6 +54,9 @@ NAMED = {"id": "a", "key": "k", "text": "t", "main": "m", "kopf": "h", "when": "
 RECORDS: list[dict[str, Any]] = [
     {"id": str(at), "text": "字" * 300_000, "n": [1, {"a": 2.5}]} for at in range(7)
 ]
+TAIPEI = "繁體中文測試文章，今天下午三點在臺北市政府舉行記者會。"
+DANUBE = "Der Bürgermeister eröffnete die Brücke über die Donau; 3 000 Gäste kamen."
+TOKYO = "日本語のテキストです。"
 CASES = {
     "page files in order of path": Case(
         dict.fromkeys(("b/x.HTML", "b/a.txt", "a.md", "c/d/e.htm", "z.xhtml", "note.pdf"), b"<p>one</p>"),
@@ -73,7 +69,16 @@ CASES = {
         {f"{name}.txt": "中文网页".encode(name) for name in ("gb18030", "utf-16", "utf-32", "utf-8", "utf-8-sig")},
         [Page(f"{name}.txt", text="中文网页") for name in ("gb18030", "utf-16", "utf-32", "utf-8-sig", "utf-8")],
     ),
-    "no known encoding": Case({"bad.txt": b"abc \xff\xff\xff \xff"}, [], ["bad.txt: text in an unknown encoding"]),
+    "text in a likely charset": Case(
+        {"big5.txt": TAIPEI.encode("big5"), "latin.txt": DANUBE.encode("latin-1")},
+        [Page("big5.txt", text=TAIPEI), Page("latin.txt", text=DANUBE)],
+    ),
+    "text in a named encoding": Case(
+        {"sjis.txt": TOKYO.encode("cp932"), "utf-8.txt": TOKYO.encode()},
+        [Page("sjis.txt", text=TOKYO), Page("utf-8.txt", text=TOKYO)],
+        options=ReadOptions(encoding="cp932"),
+    ),
+    "no known encoding": Case({"bad.txt": b"abc \x81 \x8d \x9d"}, [], ["bad.txt: text in an unknown encoding"]),
     "nothing in a folder": Case({}, [], ["no files of a known kind"]),
     "the head of a huge page": Case(
         {"a.html": b"x" * 5000, "b.txt": "中".encode() * 5000},
@@ -109,6 +114,24 @@ CASES = {
             Page("3", html=HTML),
             Page("http://a/4", text="x", url="http://a/4", published=datetime.fromtimestamp(1_700_000_000, UTC)),
             Page("5", text="t", published="0"),
+        ],
+    ),
+    "values as other tools wrap them": Case(
+        {
+            "a.jsonl": lines_of(
+                {"_id": {"$oid": "65a"}, "id": 7, "content": "t", "date": {"$date": {"$numberLong": "1700000000000"}}},
+                {"id": 2, "title": {"rendered": "T"}, "content": {"rendered": "<p>t", "protected": False}},
+                {"id": [3], "title": ["T"], "url": ["u"], "text": ["one", None, "two"], "time": []},
+                {"_index": "i", "_id": "4", "_source": {"id": 7, "title": 1984, "body": "t"}},
+                {"_id": "5", "fields": {"title": ["T"], "article": ["t"]}},
+            )
+        },
+        [
+            Page("65a", text="t", published=datetime.fromtimestamp(1_700_000_000, UTC)),
+            Page("2", text="<p>t", title="T"),
+            Page("3", text="one\ntwo", title="T", url="u"),
+            Page("4", text="t", title="1984"),
+            Page("5", text="t", title="T"),
         ],
     ),
     "named fields win": Case(
@@ -153,6 +176,17 @@ CASES = {
     "a broken array": Case(
         {"a.json": b'[{"id": "1", "text": "t"}, {"id": "2", "te'}, ["1"], ["a.json:2: |the rest of the file was left out"]
     ),
+    "objects over several lines": Case(
+        {"a.json": json.dumps(RECORDS[0], indent=1).encode() + json.dumps(RECORDS[1], indent=1).encode() + b"\n"}, ["0", "1"]
+    ),
+    "a bulk request": Case(
+        {
+            "a.jl": lines_of({"index": {"_index": "i", "_id": "1"}}, {"id": 7, "body": "t"}, {"create": {}}, {"id": 2, "text": "t"}),
+            "b.jsonlines": lines_of({"index": {"_id": "3"}}, b"no", {"id": "4", "text": "t"}, {"index": {}}),
+        },
+        ["1", "2", "4"],
+        ["b.jsonlines:2: not valid JSON", "b.jsonlines:4: an action of a bulk request without its document"],
+    ),
     "lines under the name of an array": Case({"a.json": LINE * 2}, ["1", "1"]),
     "csv with quotes and line breaks": Case(
         {"a.csv": '\ufeffid,title,text\n1,"T, U","a\nb"\n2,,x\n'.encode()},
@@ -182,6 +216,14 @@ CASES = {
     "tabs": Case(
         {"a.tsv": b"id\ttext\ttime\n1\tx\t1700000000\n"},
         [Page("1", text="x", published=datetime.fromtimestamp(1_700_000_000, UTC))],
+    ),
+    "columns without values, or alike": Case(
+        {"a.csv": b" id, title,text,text,\n1,T,a,b,\n\\N,NULL,c,d,\nNaN,N/A,None,e,\n"},
+        [
+            Page("1", title="T", text="a"),
+            Page(content_id("c", None), text="c"),
+            Page(content_id("", None), text=""),
+        ],
     ),
     "semicolons": Case({"a.csv": b"id;text\n1;x\n"}, [Page("1", text="x")]),
     "a packed table": Case({"a.csv.gz": gzip.compress(b"id,text\n1,x\n")}, [Page("1", text="x")]),
@@ -286,13 +328,17 @@ def test_what_files_give(tmp_path: Path, name: str) -> None:
             "article, html, raw_html, html_base64); there are: id, foo; name one with --text-field or --html-field",
         ),
         ({"id": "x", "text": 5}, "field 'text' must be text, got a number"),
-        ({"id": "x", "text": ["a"]}, "field 'text' must be text, got a list"),
+        ({"id": "x", "text": ["a", 5]}, "field 'text' must be text, got a list of values that are no texts"),
+        (
+            {"id": "x", "text": {"a": {"b": 1}}},
+            "field 'text' must be text, got an object; name one of its fields: text.a.b",
+        ),
         ({"id": True, "text": "t"}, "must be text or a whole number, got true or false"),
         ({"id": 1.5, "text": "t"}, "must be text or a whole number, got a number"),
         ({"id": "a\0b", "text": "t"}, "no text"),
         ({"id": "x", "html_base64": "***"}, "not valid base64"),
         ({"id": "x", "text": "t", "title": {}}, "field 'title' must be text, got an object"),
-        ({"id": "x", "text": "t", "time": [12]}, "must be a time"),
+        ({"id": "x", "text": "t", "time": [12, 13]}, "must be a time"),
         (b'{"id": "x", "text": "' + b"a" * 3000 + b'"}', "longer than 2,000 bytes"),
     ],
 )
@@ -344,21 +390,6 @@ def test_a_file_that_is_cut_short_is_named_and_keeps_what_came_before(tmp_path: 
         assert any("cut short" in failure or "damaged" in failure for failure in failures), failures
         assert len(failures) <= 2
         assert len(ids) > (500 if size > 5 and suffix != "bz2" else -1)
-
-
-def test_rows_without_an_id_have_a_digest_of_their_content_wherever_they_stand(tmp_path: Path) -> None:
-    rows = [
-        {"text": "Caf\u00e9"},
-        {"body": " Cafe\u0301\r\n", "id": None},
-        {"text": "Caf\u00e9", "title": "T"},
-        {"text": "-5"},
-    ]
-    (tmp_path / "a.jsonl").write_bytes(lines_of(*rows))
-    (tmp_path / "b.jsonl").write_bytes(lines_of({"text": "5"}, *rows))
-    ids, later = read(tmp_path / "a.jsonl")[0], read(tmp_path / "b.jsonl")[0]
-    assert ids == later[1:]
-    assert [ids.index(each) for each in [*ids, later[0]] if each in ids] == [0, 0, 2, 3]
-    assert all(re.fullmatch("content-[0-9a-f]{32}", each) for each in ids)
 
 
 def test_a_table_without_line_ends_is_never_held(tmp_path: Path) -> None:

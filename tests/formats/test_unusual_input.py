@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 from es_dedup.cli.main import app
 from es_dedup.model import Page
 from es_dedup.readers import Fields, ReadOptions, read_pages
-from tests.reading import LINE, PACKERS, read
+from tests.reading import LINE, PACKERS, lines_of, read
 
 ROOT = Path(__file__).parents[2]
 
@@ -170,3 +171,18 @@ def test_arguments_of_a_wrong_type_raise_at_once() -> None:
             ReadOptions(**options)
     with pytest.raises(ValueError, match=r"text\n.*string"):
         Fields(text=5)  # type: ignore[arg-type]  # what is tested
+
+
+def test_rows_without_an_id_have_a_digest_of_their_content_wherever_they_stand(tmp_path: Path) -> None:
+    rows = [
+        {"text": "Caf\u00e9"},
+        {"body": " Cafe\u0301\r\n", "id": None},
+        {"text": "Caf\u00e9", "title": "T"},
+        {"text": "-5"},
+    ]
+    (tmp_path / "a.jsonl").write_bytes(lines_of(*rows))
+    (tmp_path / "b.jsonl").write_bytes(lines_of({"text": "5"}, *rows))
+    ids, later = read(tmp_path / "a.jsonl")[0], read(tmp_path / "b.jsonl")[0]
+    assert ids == later[1:]
+    assert [ids.index(each) for each in [*ids, later[0]] if each in ids] == [0, 0, 2, 3]
+    assert all(re.fullmatch("content-[0-9a-f]{32}", each) for each in ids)

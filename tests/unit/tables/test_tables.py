@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -96,6 +97,17 @@ def test_a_dictionary_of_texts_is_divided_by_its_keys() -> None:
         result.explain(7, 10)
 
 
+def test_values_as_other_tools_wrap_them() -> None:
+    """The forms are those of ``tests/formats/test_readers.py``."""
+    rows: list[dict[str, Any]] = [
+        {"id": UUID(int=1), "text": FERRY.split(". "), "title": 1984},
+        {"id": {"$oid": "65a"}, "text": {"rendered": FERRY}, "title": ["1984"], "published": []},
+        {"id": [3], "text": MAYOR, "title": {"rendered": "T"}},
+    ]
+    result = deduplicate(rows)
+    assert result.canonical == rows[1:]  # the first text is shorter by what it was split at
+
+
 @pytest.mark.parametrize("data", [[], {}, ()])
 def test_nothing_has_no_duplicates(data: Any) -> None:
     result = deduplicate(data, settings=SETTINGS)
@@ -158,7 +170,7 @@ def test_rows_of_a_dataset_are_those_that_were_selected() -> None:
         ),
         ({"text": [FERRY, 3]}, {}, "row 1: text of a Page must be str, not int"),
         (
-            {"text": [FERRY], "published": [[3]]},
+            {"text": [FERRY], "published": [[3, 4]]},
             {},
             "row 0: published of a Page must be str or datetime, not list",
         ),
