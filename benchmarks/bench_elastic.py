@@ -215,8 +215,8 @@ def filling(side: Side) -> Iterator[None]:
 
 def put(dedup: Deduplicator, some: Sequence[Chunk]) -> None:
     """Write features alone, as a backfill does."""
-    report = dedup._index.put_batch(joined(some).records)  # noqa: SLF001 - no public name writes features alone
-    expect(not report.failed, "some pages were not stored")
+    failed = dedup._index.put_batch(joined(some).records)  # noqa: SLF001 - no public name writes features alone
+    expect(not failed, "some pages were not stored")
 
 
 def ask_in_turn(sides: Sequence[Side], asked: Sequence[tuple[Page, str]], rounds: int) -> None:

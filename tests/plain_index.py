@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges
-from es_dedup.index.port import NO_NOTES, Index, WriteReport
+from es_dedup.index.port import NO_NOTES, Index
 from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
 from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
@@ -43,7 +43,7 @@ class PlainIndex(Index):
 
     # Index
 
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
         self.set_notes(notes)
         wrong = problems_of(batch)
         kept = {
@@ -52,7 +52,7 @@ class PlainIndex(Index):
             if at not in wrong
         }
         self._pages |= kept
-        return WriteReport(len(kept), {batch.ids[at]: reason for at, reason in wrong.items()})
+        return {batch.ids[at]: reason for at, reason in wrong.items()}
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         return {name: replace(self._pages[name], text="") for name in page_ids if name in self._pages}
@@ -109,7 +109,7 @@ class PlainIndex(Index):
         for first in range(0, len(names), batch):
             yield list(self.get_many(names[first : first + batch]).values())
 
-    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+    def search(self, query: str, *, limit: int = 10) -> list[tuple[str, float]]:
         wanted = set(_words(query))
         counts = {
             name: [_words(f"{page.title} {page.text}").count(word) for word in wanted]
@@ -120,7 +120,7 @@ class PlainIndex(Index):
         ordered = sorted(
             ((name, float(sum(each))) for name, each in found.items()), key=lambda hit: (-hit[1], hit[0])
         )
-        return ordered[offset : offset + limit]
+        return ordered[:limit]
 
     def matches(self, query: str) -> int:
         return len(self.search(query, limit=len(self._pages)))

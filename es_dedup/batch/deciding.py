@@ -31,7 +31,6 @@ from es_dedup.decision.statistics import MIN_POSTINGS
 from es_dedup.detectors.features import pack
 from es_dedup.errors import SettingsDiffer
 from es_dedup.extraction.at_first_page import AtFirstPage
-from es_dedup.index.port import WriteReport
 from es_dedup.index.records import version_of
 from es_dedup.index.source_index import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.model import Decision, Outcome, WritePolicy
@@ -255,8 +254,8 @@ class BatchDecider:
         self._begun[number] = frozenset(ids)
         self._begun.pop(number - MOST_BEGUN, None)  # it was given up
         # Most pages are new as a rule: they are stored before it is asked which are not.
-        new, there = index.put_new(chunk.records) if self._mostly_new else (WriteReport(0), set(ids))
-        failed = {**chunk.failed, **new.failed}
+        new, there = index.put_new(chunk.records) if self._mostly_new else ({}, set(ids))
+        failed = {**chunk.failed, **new}
         if there:
             settled()
             state = self._state
@@ -277,7 +276,7 @@ class BatchDecider:
         decided = {name for name, each in assigned.items() if not (again or each.outdated)} - fresh
         todo = without(known, decided)
         if todo.records.ids:
-            failed |= index.put_batch(todo.records).failed
+            failed |= index.put_batch(todo.records)
         same = decided.intersection(known.records.ids)
         todo = without(chunk, {*same, *failed})
         in_force = self._in_force or self._settings_in_force()

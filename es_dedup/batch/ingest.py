@@ -281,22 +281,22 @@ class Ingest:
         if not self._before and not stored and self._all_anew:
             self._keep(chunk, last=last)
         if (rest := without(chunk, created)).records.ids:
-            done = index.put_batch(rest.records, self._pending)
+            failed = index.put_batch(rest.records, self._pending)
             self._noted = True
-            if done.failed or replaced:  # or a page came twice
+            if failed or replaced:  # or a page came twice
                 self._forget()
-            counts.failed.update(done.failed)
-            chunk = without(chunk, done.failed)
+            counts.failed.update(failed)
+            chunk = without(chunk, failed)
         replaced &= set(chunk.records.ids)
         counts.add_stored(chunk.records, replaced)
         return chunk, replaced
 
     def _create(self, chunk: Chunk) -> tuple[Chunk, Mapping[str, FeatureRecord], set[str]]:
         """Store pages that are new as a rule, which storing them tells; gives those that did not fail, what was stored before, and those that were created."""
-        done, there = self._index.put_new(chunk.records, self._pending)
+        failed, there = self._index.put_new(chunk.records, self._pending)
         self._noted = True
-        self.counts.failed.update(done.failed)
-        chunk = without(chunk, done.failed)
+        self.counts.failed.update(failed)
+        chunk = without(chunk, failed)
         stored, assigned, _ = self._index.pages_and_assignments(there) if there else ({}, {}, {})
         # Pages as they were given, but in no cluster: the answer to an attempt to store them was lost.
         lost = stored.keys() - set(changed(chunk, stored)[0].records.ids) - assigned.keys()

@@ -125,18 +125,11 @@ def _node(client: Any) -> Any:
     class OpenSearchNode(BaseNode):
         """Sends each request over a connection of the OpenSearch client."""
 
-        def perform_request(
-            self,
-            method: str,
-            target: str,
-            body: bytes | None = None,
-            headers: Any = None,
-            request_timeout: Any = None,
-        ) -> Any:
-            given = _request(method, target, body, headers, request_timeout)
+        def perform_request(self, *given: Any, **more: Any) -> Any:
+            request = _request(*given, **more)
             with _connection(client.transport) as connection:
-                answer = connection.perform_request(**given)
-            return _answer(self.config, given["url"], *answer)
+                answer = connection.perform_request(**request)
+            return _answer(self.config, request["url"], *answer)
 
         def close(self) -> None:
             client.close()
@@ -150,20 +143,13 @@ def _async_node(client: Any) -> Any:
     class AsyncOpenSearchNode(BaseAsyncNode):
         """Sends each request over a connection of the OpenSearch client."""
 
-        async def perform_request(  # type: ignore[override]
-            self,
-            method: str,
-            target: str,
-            body: bytes | None = None,
-            headers: Any = None,
-            request_timeout: Any = None,
-        ) -> Any:
-            given = _request(method, target, body, headers, request_timeout)
+        async def perform_request(self, *given: Any, **more: Any) -> Any:  # type: ignore[override]
+            request = _request(*given, **more)
             # its connections are made in a running loop; a second call does nothing
             await client.__aenter__()
             with _connection(client.transport) as connection:
-                answer = await connection.perform_request(**given)
-            return _answer(self.config, given["url"], *answer)
+                answer = await connection.perform_request(**request)
+            return _answer(self.config, request["url"], *answer)
 
         async def close(self) -> None:  # type: ignore[override]
             await client.close()
@@ -192,9 +178,9 @@ def _connection(transport: Any) -> Iterator[Any]:
 
 
 def _request(
-    method: str, target: str, body: bytes | None, headers: Mapping[str, str] | None, timeout: Any
+    method: str, target: str, body: bytes | None = None, headers: Any = None, request_timeout: Any = None
 ) -> dict[str, Any]:
-    """Arguments of a connection of opensearch-py."""
+    """A request as ``BaseNode.perform_request`` takes it, as arguments of a connection of opensearch-py."""
     path, _, query = target.partition("?")
     if path.endswith(_PIT):
         path = path.removesuffix(_PIT) + "/_search/point_in_time"
@@ -209,7 +195,7 @@ def _request(
             name: _MEDIA_TYPE.sub(r"application/\1", value) for name, value in (headers or {}).items()
         },
         "ignore": NO_ERROR,
-        "timeout": timeout if isinstance(timeout, int | float) else None,
+        "timeout": request_timeout if isinstance(request_timeout, int | float) else None,
     }
 
 

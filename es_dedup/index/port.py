@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -32,19 +31,6 @@ if TYPE_CHECKING:
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 NO_NOTES: Final[Mapping[str, str | None]] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class WriteReport:
-    """Result of a batch of writes.
-
-    Attributes:
-        written: pages written; equal ids count once.
-        failed: the reason of each id that was not.
-    """
-
-    written: int
-    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 class ClusterUpdates(Protocol):
@@ -163,14 +149,17 @@ class Index(ClusterUpdates, Closing):
         """Whether ``FeatureRecord.named`` is kept; elsewhere it need not be made. An adapter that keeps it overrides ``named``, too."""
         return False
 
-    def put_many(self, records: Iterable[FeatureRecord]) -> WriteReport:
+    def put_many(self, records: Iterable[FeatureRecord]) -> dict[str, str]:
         """Store records; one with a known ``page_id`` replaces the old one and its terms.
 
         The last of several records with one id in a batch wins. A single record that cannot be stored is
-        reported under ``failed`` and the others are written: a page id that is empty, longer than 512
+        named and the others are written: a page id that is empty, longer than 512
         characters or with a null character, a term beyond 48 bits, a length or hash out of range, half a
         surrogate pair in any string. Edges and assignments of a replaced page stay; repairing them is the
         caller's part.
+
+        Returns:
+            Page id to reason, of those that cannot be stored.
 
         Raises:
             IndexUnavailable: storage failed (full disk, no answer); nothing of the batch was kept.
@@ -179,7 +168,7 @@ class Index(ClusterUpdates, Closing):
         return self.put_batch(RecordBatch.of(list(records)))
 
     @abstractmethod
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
         """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches.
 
         ``notes`` are kept before the records, and with them where that saves a request.
@@ -187,8 +176,8 @@ class Index(ClusterUpdates, Closing):
 
     def put_new(
         self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
-    ) -> tuple[WriteReport, set[str]]:
-        """Store, as ``put_batch``, those records whose page is not stored; and the ids of the pages that are stored.
+    ) -> tuple[dict[str, str], set[str]]:
+        """Store, as ``put_batch``, those records whose page is not stored; also gives the ids of the pages that are stored.
 
         Of these nothing is changed. Where the call was interrupted before, its own pages may be among them.
         """
@@ -313,8 +302,8 @@ class Index(ClusterUpdates, Closing):
         """
 
     @abstractmethod
-    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
-        """Page ids by full-text relevance with a score, best first, then by page id.
+    def search(self, query: str, *, limit: int = 10) -> list[tuple[str, float]]:
+        """Page ids by full-text relevance with a score, at most ``limit``, best first, then by page id.
 
         Titles and kept texts are searched for plain words: no character of the query is read as syntax. Pages
         with all words are found or, where there is none, pages with any of them. A query without words finds

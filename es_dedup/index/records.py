@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_LARGEST: Final = (1 << 64) - 1
 _COLUMNS: Final = {
     "ids": "page_id",
     "lengths": "length",
@@ -186,23 +185,12 @@ class RecordBatch:
     @classmethod
     def of(cls, records: Sequence[FeatureRecord]) -> RecordBatch:
         """The same records as columns."""
-        counts = np.fromiter((len(record.terms) for record in records), dtype=np.int64, count=len(records))
-        offsets = np.zeros(len(records) + 1, dtype=np.int64)
-        np.cumsum(counts, out=offsets[1:])
+        offsets = np.cumsum([0, *(len(record.terms) for record in records)])
         columns: Any = {
             column: [getattr(record, name) for record in records] for column, name in _COLUMNS.items()
         }
-        return cls(**columns, terms=_all_terms(records), term_offsets=offsets)
-
-
-def _all_terms(records: Sequence[FeatureRecord]) -> NDArray[np.uint64]:
-    flat = [term for record in records for term in record.terms]
-    try:
-        return np.array(flat, dtype=np.uint64)
-    except (
-        OverflowError
-    ):  # what fits no 64 bits becomes a term too wide, and its record is refused with the reason
-        return np.array([term if 0 <= term <= _LARGEST else _LARGEST for term in flat], dtype=np.uint64)
+        terms = np.array([term for record in records for term in record.terms], dtype=np.uint64)
+        return cls(**columns, terms=terms, term_offsets=offsets)
 
 
 def problems_of(batch: RecordBatch) -> dict[int, str]:

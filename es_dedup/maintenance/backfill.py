@@ -144,7 +144,7 @@ def store_features(
     stored = context.index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, stored)
     if chunk.records.ids:
-        failed.update(context.index.put_batch(chunk.records).failed)
+        failed.update(context.index.put_batch(chunk.records))
         if replaced := [name for name in chunk.records.ids if name in stored]:
             context.index.drop_edges(replaced)
     context.put_dead_letters(failed, "features")

@@ -215,8 +215,8 @@ class _Pass:
             shown = [compared(each, self._ignored).text for each in contents]
             also = self._settings.elastic.also_stored
             named = named_fields(shown, list(batch.titles), self._settings, table, also=also)
-        report = self._target.put_batch(replace(batch, terms=terms, term_offsets=offsets, named=named))
-        for page_id, reason in report.failed.items():
+        failed = self._target.put_batch(replace(batch, terms=terms, term_offsets=offsets, named=named))
+        for page_id, reason in failed.items():
             raise WriteFailed(page_id, reason)
 
     def _edges(self, ids: Sequence[str]) -> None:

@@ -120,7 +120,7 @@ def _put(place: str, settings: Settings, batches: Iterable[pa.RecordBatch]) -> I
     """Store pages; what could not be stored."""
     with factory.open_index(place, settings, exact=True) as index:
         for batch in batches:
-            failed = index.put_batch(_records(batch.to_pydict(), settings)).failed
+            failed = index.put_batch(_records(batch.to_pydict(), settings))
             yield batch_of(page_id=list(failed), reason=list(failed.values()))
 
 

@@ -63,10 +63,8 @@ class SearchContract(IndexFixtures):
     def test_any_number_of_words(self, library: Index) -> None:
         assert library.search("dog " + " ".join(f"word{number}" for number in range(2000)))
 
-    def test_limit_and_offset_cut_one_order(self, library: Index) -> None:
-        both = library.search("dog")
-        assert library.search("dog", limit=1) + library.search("dog", limit=1, offset=1) == both
-        assert library.search("dog", offset=2) == []
+    def test_a_limit_cuts_the_order(self, library: Index) -> None:
+        assert library.search("dog", limit=1) == library.search("dog")[:1]
         assert library.search("dog", limit=0) == []
 
     def test_equal_scores_are_ordered_by_id(self, index: Index) -> None:

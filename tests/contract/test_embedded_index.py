@@ -128,13 +128,14 @@ class TestColumns:
         index.put_many([record("a", [1, 5]), record("b", [1, 3, 5]), record("c", [5, 1 << 47])])
         with index._connection.reading() as connection:
             docs = tables.docs_by_id(connection, ["a", "b", "c"])
-            found = candidates.find_postings(connection, np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), 2)
-            nothing = candidates.find_postings(connection, np.empty(0, dtype=np.uint64), 2)
+            terms, caps = np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), np.array([2, 2, 1, 2, 1])
+            found, counts = candidates.find_postings(connection, terms, caps)
+            nothing, _ = candidates.find_postings(connection, terms[:0], caps[:0])
         a, b, c = docs["a"], docs["b"], docs["c"]
-        assert found.term_index.tolist() == [1, 1, 2, 4]
-        assert found.docs.tolist() == [a, b, b, c]
-        assert found.capped.tolist() == [False, False, False, True, False]
-        assert len(nothing.docs) == 0
+        assert found.bounds.tolist() == [0, 0, 2, 3, 3, 4]
+        assert found.pages.tolist() == [a, b, b, c]
+        assert counts.tolist() == [0, 2, 1, 3, 1]
+        assert len(nothing.pages) == 0
 
     def test_sizes_add_up_to_the_file(self, index: EmbeddedIndex, tmp_path: Path) -> None:
         index.put_many(random_records(500, seed=1))

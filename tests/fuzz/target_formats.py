@@ -232,9 +232,10 @@ def decoded(given: tuple[str, bytes]) -> None:
             connection.execute(
                 "CREATE TABLE postings (term INTEGER, doc INTEGER, PRIMARY KEY (term, doc)) WITHOUT ROWID"
             )
-            candidates.insert_postings(connection, found, np.ones(len(found), dtype=np.int64))
-            assert len(candidates.find_postings(connection, found, 9).docs) == len(found)
-            candidates.remove_postings(connection, found, np.ones(len(found), dtype=np.int64))
+            ones = np.ones(len(found), dtype=np.int64)
+            candidates.insert_postings(connection, found, ones)
+            assert len(candidates.find_postings(connection, found, 9 * ones)[0].pages) == len(found)
+            candidates.remove_postings(connection, found, ones)
     else:
         hash_of(data.decode("latin-1")[:11])
 

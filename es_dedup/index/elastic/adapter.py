@@ -20,7 +20,7 @@ from es_dedup.index.elastic.read_your_writes import CREATED
 from es_dedup.index.elastic.schema import FEATURES
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import note_key
-from es_dedup.index.port import NO_NOTES, WriteReport
+from es_dedup.index.port import NO_NOTES
 from es_dedup.index.records import problems_of
 from es_dedup.model.batches import chunked
 from es_dedup.text.tokens import characters_apart
@@ -99,19 +99,19 @@ class ElasticIndex(ClusterDocuments):
         """See ``Index.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
         return self._schema.keeps_named
 
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
         """See ``Index.put_batch``."""
         return self._put(batch, "index", notes)[0]
 
     def put_new(
         self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
-    ) -> tuple[WriteReport, set[str]]:
+    ) -> tuple[dict[str, str], set[str]]:
         """See ``Index.put_new``."""
         return self._put(batch, "create", notes)
 
     def _put(
         self, batch: RecordBatch, operation: str, notes: Mapping[str, str | None]
-    ) -> tuple[WriteReport, set[str]]:
+    ) -> tuple[dict[str, str], set[str]]:
         """Write notes, features and texts in one request; where that can be, searches are completed by what is kept here, and need no refresh."""
         wrong = problems_of(batch)
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
@@ -153,7 +153,7 @@ class ElasticIndex(ClusterDocuments):
         self._drop_texts(batch.ids[place] for place in [*without, *(refused & written.keys())])
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         failed |= {batch.ids[place]: results[place].reason for place in refused}
-        return WriteReport(len(stored), failed), conflicts
+        return failed, conflicts
 
     def _must_be_ours(self, results: Iterable[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""

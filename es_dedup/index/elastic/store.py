@@ -233,13 +233,12 @@ class Store(Index):
         sources = (document["_source"] for document in read)
         return {each["page_id"]: decompress_text(base64.b64decode(each["text"])) for each in sources}
 
-    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+    def search(self, query: str, *, limit: int = 10) -> list[tuple[str, float]]:
         """See ``Index.search``: pages that hold all words of the query or, if none does, any of them."""
         self._catch_up(self._texts)
         for wanted in self._queries(query) if limit > 0 else ():
-            hits = self._texts.first(wanted, _BY_SCORE, offset + limit, fields=False)
-            if hits:
-                return [(hit["sort"][1], float(hit["sort"][0])) for hit in hits[offset:]]
+            if hits := self._texts.first(wanted, _BY_SCORE, limit, fields=False):
+                return [(hit["sort"][1], float(hit["sort"][0])) for hit in hits]
         return []
 
     def matches(self, query: str) -> int:

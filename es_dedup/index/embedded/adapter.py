@@ -12,7 +12,7 @@ from es_dedup.index.embedded import candidates, fulltext, tables
 from es_dedup.index.embedded.clusters import ClusterTables
 from es_dedup.index.embedded.connection import MEMORY, Connection, online_copy
 from es_dedup.index.embedded.fulltext import TextSearch
-from es_dedup.index.port import NO_NOTES, WriteReport
+from es_dedup.index.port import NO_NOTES
 from es_dedup.index.records import WORDS, FeatureRecord, problems_of
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.text.tokens import characters_apart
@@ -105,7 +105,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         with self._connection.writing():
             yield False
 
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
         """See ``Index.put_batch``: the notes are kept with the records, or neither is.
 
         Raises:
@@ -126,7 +126,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             _put_pages(connection, batch, places, docs)
             _put_features(connection, batch, places, docs, self._posted)
             _put_texts(connection, batch, places, docs)
-        return WriteReport(len(places), {batch.ids[place]: reason for place, reason in failed.items()})
+        return {batch.ids[place]: reason for place, reason in failed.items()}
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``Index.get_many``."""

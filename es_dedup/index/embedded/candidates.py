@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import CandidateQuery, Scope
+    from es_dedup.model import CandidateQuery
 
 
 QUERIES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
@@ -69,7 +68,9 @@ def _answer(
     connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery]
 ) -> list[CandidateResult]:
     terms = QueryTerms.of(candidate_queries)
-    found, counts = _postings_of(connection, terms)
+    caps = np.zeros(len(terms.distinct), dtype=np.int64)
+    np.maximum.at(caps, terms.places, terms.limits)
+    found, counts = find_postings(connection, terms.distinct, caps)
     weights, left_out = terms.weighed(counts)
     excluded = tables.docs_by_id(connection, (query.exclude for query in candidate_queries if query.exclude))
     ranked = []
@@ -85,22 +86,6 @@ def _answer(
     ]
 
 
-def _postings_of(connection: sqlite3.Connection, terms: QueryTerms) -> tuple[TermPostings, NDArray[np.int64]]:
-    """The postings of all terms, but those that every query leaves out; and how many pages carry each term, or that it is left out."""
-    caps = np.zeros(len(terms.distinct), dtype=np.int64)
-    np.maximum.at(caps, terms.places, terms.limits)
-    places, docs = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    over = np.zeros(len(caps), dtype=np.int64)
-    for cap in set(caps.tolist()):
-        (some,) = np.nonzero(caps == cap)
-        found = find_postings(connection, terms.distinct[some], cap)
-        places.append(some[found.term_index])
-        docs.append(found.docs)
-        over[some[found.capped]] = cap + 1
-    joined = TermPostings.of(len(caps), np.concatenate(places), np.concatenate(docs))
-    return joined, joined.counts + over
-
-
 def _rank(
     connection: sqlite3.Connection,
     candidate_query: CandidateQuery,
@@ -110,7 +95,10 @@ def _rank(
 ) -> _Ranked:
     keep = docs != excluded
     if candidate_query.scope is not None and len(docs):
-        keep &= np.isin(docs, _inside(connection, docs, candidate_query.scope), assume_unique=True)
+        inside = docs.tolist()
+        for test, value in scope_tests(candidate_query.scope).items():
+            inside = [doc for (doc,) in connection.execute(_DOCS_WHERE + test, (value, json.dumps(inside)))]
+        keep &= np.isin(docs, inside, assume_unique=True)
     docs, weights = docs[keep], weights[keep]
     total = len(docs)
     if total > candidate_query.limit:
@@ -120,34 +108,11 @@ def _rank(
     return _Ranked(docs, weights, total)
 
 
-def _inside(connection: sqlite3.Connection, docs: NDArray[np.int64], scope: Scope) -> NDArray[np.int64]:
-    """The pages that lie in the scope."""
-    rows = docs.tolist()
-    for test, value in scope_tests(scope).items():
-        rows = [doc for (doc,) in connection.execute(_DOCS_WHERE + test, (value, json.dumps(rows)))]
-    return np.array(rows, dtype=np.int64)
-
-
 def _cut(ranked: _Ranked, limit: int, page_ids: dict[int, str], capped: frozenset[int]) -> CandidateResult:
     pairs = zip(ranked.docs.tolist(), ranked.weights.tolist(), strict=True)
     order = sorted((-weight, page_ids[doc]) for doc, weight in pairs)
     candidates = tuple(Candidate(name, -weight / ENOUGH) for weight, name in order[:limit])
     return CandidateResult(candidates, truncated=ranked.total > limit, capped=capped)
-
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """Answers for an array of terms.
-
-    Attributes:
-        term_index: position of the term in the question, ascending.
-        docs: a page that carries it; ascending within a term.
-        capped: per term of the question, whether it was left out because more than ``cap`` pages carry it.
-    """
-
-    term_index: NDArray[np.int64]
-    docs: NDArray[np.int64]
-    capped: NDArray[np.bool_]
 
 
 def insert_postings(
@@ -189,24 +154,25 @@ def remove_postings(
     connection.executemany("DELETE FROM postings WHERE term = ? AND doc = ?", pairs)
 
 
-def find_postings(connection: sqlite3.Connection, terms: NDArray[np.uint64], cap: int) -> Postings:
-    """The pages of each term; a term of more than ``cap`` pages is left out and flagged.
+def find_postings(
+    connection: sqlite3.Connection, terms: NDArray[np.uint64], caps: NDArray[np.int64]
+) -> tuple[TermPostings, NDArray[np.int64]]:
+    """The postings of some terms, and how many pages carry each.
 
     Args:
         terms: each in [0, 2^48); fastest when ascending.
-        cap: at least 0.
+        caps: of a term that more pages carry, no posting is given, and one more than this as their number.
     """
-    capped = np.zeros(len(terms), dtype=bool)
-    parts = [(_EMPTY, _EMPTY)]
-    for start in range(0, len(terms), _TERMS_PER_QUERY):
-        part = terms[start : start + _TERMS_PER_QUERY].tolist()
-        columns = connection.execute(_FIND, (json.dumps(part), cap)).fetchone()
-        at, docs = (np.fromstring(column or "", dtype=np.int64, sep=" ") for column in columns)
-        parts.append((at + start, docs))
-        seen = np.zeros(len(part), dtype=bool)
-        seen[at] = True
-        silent = np.flatnonzero(~seen)
-        hot = connection.execute(_CAPPED, (json.dumps([part[at] for at in silent.tolist()]), cap)).fetchall()
-        capped[start + silent[[key for (key,) in hot]]] = True
-    term_index, docs = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Postings(term_index, docs, capped)
+    places, docs, over = [_EMPTY], [_EMPTY], np.zeros(len(terms), dtype=np.int64)
+    for cap in set(caps.tolist()):
+        for some in chunked(np.flatnonzero(caps == cap).tolist(), _TERMS_PER_QUERY):
+            at = np.array(some)
+            columns = connection.execute(_FIND, (json.dumps(terms[at].tolist()), cap)).fetchone()
+            found, carriers = (np.fromstring(column or "", dtype=np.int64, sep=" ") for column in columns)
+            places.append(at[found])
+            docs.append(carriers)
+            silent = np.delete(at, found)
+            hot = connection.execute(_CAPPED, (json.dumps(terms[silent].tolist()), cap)).fetchall()
+            over[silent[[key for (key,) in hot]]] = cap + 1
+    postings = TermPostings.of(len(terms), np.concatenate(places), np.concatenate(docs))
+    return postings, postings.counts + over

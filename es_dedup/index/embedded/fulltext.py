@@ -45,7 +45,7 @@ _ALL_HITS: Final = f"""
 _STORED: Final = "({hits}) AS h JOIN texts AS t ON t.row = h.row JOIN pages AS p ON p.doc = t.doc"
 _RANKED: Final = f"""
     SELECT p.page_id, -h.score FROM {_STORED}
-    ORDER BY h.score, p.page_id LIMIT ?2 OFFSET ?3"""
+    ORDER BY h.score, p.page_id LIMIT ?2"""
 _COUNTED: Final = f"SELECT count(*) FROM {_STORED}"
 
 
@@ -59,13 +59,12 @@ class TextSearch(Index):
     _segment: Callable[[Sequence[str]], list[str]]  # makes words, separated by spaces, of a query
     _tail = range(0)  # the temporary table has the texts after its start, up to its stop
 
-    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+    def search(self, query: str, *, limit: int = 10) -> list[tuple[str, float]]:
         """See ``Index.search``: new texts are added to the full-text index first; where the file cannot be written now, only a few."""
         with self._searching() as (connection, hits):
             sql = _RANKED.format(hits=hits)
             for match in self._matches(query) if limit > 0 else ():
-                rows = connection.execute(sql, (match, limit, offset)).fetchall()
-                if rows or (offset and connection.execute(sql, (match, 1, 0)).fetchone()):
+                if rows := connection.execute(sql, (match, limit)).fetchall():
                     return rows
         return []
 

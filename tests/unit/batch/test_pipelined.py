@@ -10,7 +10,6 @@ from es_dedup import Deduplicator, Page
 from es_dedup.batch import ingest, whole_corpus
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.whole_corpus import PipelinedDecisions, RelatedPairs
-from es_dedup.index.port import WriteReport
 from es_dedup.index.records import RecordBatch
 from es_dedup.model import Progress
 from es_dedup.settings import Settings
@@ -70,9 +69,9 @@ def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.Monke
     with Deduplicator.open(":memory:") as dedup:
         put = dedup._index.put_batch
 
-        def refuse_one(batch: RecordBatch, _: object) -> WriteReport:
+        def refuse_one(batch: RecordBatch, _: object) -> dict[str, str]:
             kept = batch.take([row for row, name in enumerate(batch.ids) if name != "p1"])
-            return WriteReport(put(kept).written, {"p1": "refused"})
+            return put(kept) | {"p1": "refused"}
 
         monkeypatch.setattr(dedup._index, "put_batch", refuse_one)
         report = dedup.scan(pages())
@@ -98,7 +97,7 @@ def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.Monkey
     monkeypatch.setattr(whole_corpus, "decide_corpus", slow)
     with Deduplicator.open(":memory:") as dedup:
 
-        def fail(*_: object) -> WriteReport:
+        def fail(*_: object) -> dict[str, str]:
             begun.wait(5)
             raise OSError("no space left")
 
