@@ -15,7 +15,7 @@ from es_dedup import Page
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.learning import learn
-from es_dedup.batch.whole_corpus import Components
+from es_dedup.batch.whole_corpus import components
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import unpack
 from es_dedup.extraction import create_extractor
@@ -98,10 +98,8 @@ def _join(pairs: int) -> Callable[[], str]:
         ]
         names = sorted({name for edge in edges for name in edge})
         place = {name: at for at, name in enumerate(names)}
-        found = Components(len(names))
-        for left, right in edges:
-            found.join(place[left], place[right])
-        return f"{len(np.unique(found.labels())):,} components"
+        left, right = (np.array([place[edge[side]] for edge in edges]) for side in (0, 1))
+        return f"{len(np.unique(components(len(names), left, right))):,} components"
 
     return work
 

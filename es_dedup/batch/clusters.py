@@ -13,11 +13,10 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.batch.featurise import keys_of
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
 from es_dedup.clustering import same_neighbours, update_clusters
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
-from es_dedup.index.records import FeatureRecord
+from es_dedup.index.port import ClusterUpdates
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model import Relation
 from es_dedup.model.batches import chunked
@@ -28,15 +27,15 @@ if TYPE_CHECKING:
 
     from es_dedup.clustering import Change
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
-    from es_dedup.index.port import ClusterUpdates, Index
-    from es_dedup.index.records import RecordBatch
+    from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
 MOST_PAGES: Final = 20_000  # whose edges are read ahead
 
 
-class ClusterCache:
+class ClusterCache(ClusterUpdates):
     """A cluster store with cached edges, assignments, page keys and notes; the rest is read from the index, and completed by what was changed here.
 
     Writes of others are not seen: hold ``index.writing()`` as long as it is used. Records may lack payload and terms. Changes are kept here until
@@ -57,7 +56,7 @@ class ClusterCache:
         self._edges: dict[str, dict[tuple[str, str], Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
-        self._groups: dict[str, dict[str, Assignment]] = {}
+        self._whole: set[str] = set()  # clusters whose members are all in ``_assigned``
         self.reassigned: set[str] = set()
         self.left: set[str] = set()
 
@@ -98,7 +97,7 @@ class ClusterCache:
         front = set(seeds) - self._edges.keys()
         while front and len(self._edges) < MOST_PAGES:
             assigned = (self._assigned.get(name) for name in front)
-            clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._groups.keys()
+            clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._whole
             edges, groups = self._read(front, clusters)
             self._edges.update((name, {}) for name in front)
             self._keep(edges)
@@ -126,9 +125,8 @@ class ClusterCache:
                     self._edges[name][edge.left, edge.right] = edge
 
     def _learn_groups(self, names: Iterable[str], groups: Mapping[str, Sequence[Assignment]]) -> None:
-        for name in names:
-            self._groups[name] = {each.page_id: each for each in groups.get(name, ())}
-            self._assigned.update(self._groups[name])
+        self._whole.update(names)
+        self._assigned.update((each.page_id, each) for group in groups.values() for each in group)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``Index.edges_of``."""
@@ -146,15 +144,12 @@ class ClusterCache:
             self._records.update(self._index.get_many(missing))
         return {name: self._records[name] for name in names if name in self._records}
 
-    def note(self, name: str) -> str | None:
-        """See ``Index.note``."""
-        if name not in self._notes:
-            self._notes[name] = self._index.note(name)
-        return self._notes[name]
-
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """See ``Index.notes``."""
-        return self._index.notes(names)
+        wanted = list(names)
+        if unknown := [name for name in wanted if name not in self._notes]:
+            self._notes |= self._index.notes(unknown)
+        return {name: self._notes[name] for name in wanted}
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``Index.put_edges``; the lesser page id is on the left."""
@@ -177,14 +172,10 @@ class ClusterCache:
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``Index.members``."""
-        names = sorted(set(cluster_ids))
-        missing = [name for name in names if name not in self._groups]
-        if missing:
+        names = set(cluster_ids)
+        if missing := names - self._whole:
             self._learn_groups(missing, self._read((), missing)[1])
-        groups = {name: self._groups[name] for name in names}
-        return {
-            name: [group[page_id] for page_id in sorted(group)] for name, group in groups.items() if group
-        }
+        return grouped(each for each in self._assigned.values() if each and each.cluster_id in names)
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``Index.assign_many``."""
@@ -194,12 +185,6 @@ class ClusterCache:
         self.reassigned |= changed
         self.left |= {before[name].cluster_id for name in changed if name in before}
         self._changes.assign(given.values())
-        for group in self._groups.values():
-            for page_id in group.keys() & given.keys():
-                del group[page_id]
-        for each in given.values():
-            if each.cluster_id in self._groups:
-                self._groups[each.cluster_id][each.page_id] = each
         self._assigned.update(given)
 
 
@@ -319,7 +304,7 @@ class Placed(NamedTuple):
 
 def place(
     clusters: ClusterCache,
-    records: RecordBatch,
+    records: Mapping[str, FeatureRecord],
     replaced: Collection[str],
     edges: Sequence[Edge],
     lookup: CandidateSearch,
@@ -331,7 +316,7 @@ def place(
 
     Args:
         clusters: those around the pages.
-        records: new pages, and new versions of pages.
+        records: new pages, and new versions of pages, by id.
         replaced: these; the edges of the versions before are dropped.
         edges: of the new pages.
         lookup: compares pages that lose the one page they were all compared with.
@@ -345,10 +330,10 @@ def place(
         if compare_again is not None:
             again = compare_again(dropped)
             edges, pairs = distinct([*edges, *again.edges()]), again.pairs
-    touched = {*records.ids, *same_neighbours(dropped, replaced)}
+    touched = {*records, *same_neighbours(dropped, replaced)}
     ends = {name for edge in edges for name in (edge.left, edge.right)}
-    clusters.learn(records_of(records), {})
-    clusters.read_pages(clusters.unknown(ends | touched) - set(records.ids))
+    clusters.learn(records, {})
+    clusters.read_pages(clusters.unknown(ends | touched) - records.keys())
     clusters.read_around(clusters.with_clusters(ends | touched))
     related = same_neighbours(edges, touched)
     known = clusters.assignments({*touched, *related})
@@ -362,7 +347,7 @@ def place(
     clusters.put_edges(edges)
     clusters.assign_many(alone)
     if linked:
-        new = frozenset(records.ids)
+        new = frozenset(records)
         repair_around(clusters, linked, lookup, lookup.settings, new, frozenset() if stored else new)
     return Placed(alone, edges, dropped, pairs)
 
@@ -415,20 +400,3 @@ def remove_pages(index: Index, page_ids: Iterable[str], lookup: CandidateSearch)
     changed, repaired = repair_around(cache, touched | gone, lookup, lookup.settings)
     cache.store({} if unfinished else {CLUSTERS_PENDING: None})
     return Removal(stored, frozenset(touched | related | changed) - gone, repaired)
-
-
-def records_of(records: RecordBatch) -> dict[str, FeatureRecord]:
-    """Records by page id with what the canonical order and comparing look at, and nothing else."""
-    return {
-        key.page_id: FeatureRecord(
-            page_id=key.page_id,
-            length=key.length,
-            content_hash=0,
-            terms=(),
-            payload=payload,
-            published=key.published,
-            site=key.site,
-            url=key.url,
-        )
-        for key, payload in zip(keys_of(records), records.payloads, strict=True)
-    }

@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, records_of, remove_pages
+from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, remove_pages
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import StoredBatch, certain, left_out, taken_over
 from es_dedup.batch.featurise import changed, day_of, keys_of, make_chunk, only, without
@@ -25,7 +23,6 @@ from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
 from es_dedup.batch.refresh import COUNTED_PAGES, is_outgrown, refresh
 from es_dedup.decision.candidate_search import CandidateSearch
-from es_dedup.decision.comparison import Pages
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.decision.statistics import MIN_POSTINGS
 from es_dedup.detectors.features import pack
@@ -286,7 +283,7 @@ class BatchDecider:
         order = [name for name in ids if name not in failed]
         return Found(
             todo,
-            _candidates(todo, lookup),
+            lookup.find(todo.pages),
             lookup,
             in_force.note,
             number,
@@ -397,7 +394,7 @@ class BatchDecider:
         placed = Placed([], searched, [], 0)
         if new:
             again = None if replaced_since is None else compare_again
-            placed = place(clusters, todo.records, stored.replaced, searched, lookup, again)
+            placed = place(clusters, todo.records.by_id(), stored.replaced, searched, lookup, again)
         assigned = clusters.assignments([*new, *same])
         decisions = stored.decisions(new, decided_edges(clusters, placed.edges, new), assigned)
         edges_of_same = decided_edges(clusters, clusters.edges_of(same), same) if same else []
@@ -535,21 +532,16 @@ class BatchDecider:
 
     def _anew(self, found: Found, lookup: CandidateSearch) -> CandidateSearchResult:
         """Search and compare once more; pages of batches that were begun later find those of this one, not the other way round."""
-        lists = _candidates(found.todo, lookup)
+        lists = lookup.find(found.todo.pages)
         begun = tuple(self._begun.items())
         later = frozenset().union(*(names for number, names in begun if number > found.number))
         names = [[name for name in listed if name not in later] for listed in lists.names]
         return _compared(found.todo, replace(lists, names=names), lookup)
 
 
-def _candidates(todo: Chunk, lookup: CandidateSearch) -> CandidateLists:
-    days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
-    return lookup.find(Pages(list(todo.records.ids), todo.table, days, todo.records.named))
-
-
 def _compared(todo: Chunk, lists: CandidateLists, lookup: CandidateSearch) -> CandidateSearchResult:
-    at_hand = records_of(todo.records)
-    return lookup.compared(lists, assigned=bool(todo.records.ids), at_hand=at_hand, notes=NOTES)
+    at_hand = todo.records.by_id()
+    return lookup.compared(lists, assigned=bool(at_hand), at_hand=at_hand, notes=NOTES)
 
 
 def _replaced_meanwhile(candidates: CandidateSearchResult, index: Index) -> set[str]:

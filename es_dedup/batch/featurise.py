@@ -84,6 +84,12 @@ class Chunk:
     read: int
     unread_times: int = 0
 
+    @property
+    def pages(self) -> Pages:
+        """The pages as they are compared."""
+        days = np.array([day_of(when) for when in self.records.published], dtype=np.int64)
+        return Pages(list(self.records.ids), self.table, days, self.records.named)
+
 
 def chunks(
     pages: Iterable[Page],

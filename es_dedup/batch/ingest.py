@@ -6,8 +6,6 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, ClassVar, Final
 
-import numpy as np
-
 from es_dedup.batch.clusters import (
     CLUSTERS_PENDING,
     LOOKUP_PAGES,
@@ -16,7 +14,6 @@ from es_dedup.batch.clusters import (
     attached,
     distinct,
     place,
-    records_of,
 )
 from es_dedup.batch.corpus import Corpus, corpus_of
 from es_dedup.batch.decisions import (
@@ -28,7 +25,7 @@ from es_dedup.batch.decisions import (
     not_unique,
     taken_over,
 )
-from es_dedup.batch.featurise import CHUNK_PAGES, changed, day_of, joined, keys_of, last_of_each, without
+from es_dedup.batch.featurise import CHUNK_PAGES, changed, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.stored_pages import loose_clusters
@@ -41,7 +38,6 @@ from es_dedup.batch.whole_corpus import (
     recluster_corpus,
     silent,
 )
-from es_dedup.decision.comparison import Pages
 from es_dedup.errors import DuplicatePage, IndexError_
 from es_dedup.model import Progress, WritePolicy
 from es_dedup.model.batches import chunked
@@ -87,16 +83,12 @@ class PageInput:
         self.error: BaseException | None = None
 
     def __iter__(self) -> Iterator[Page]:
-        pages = iter(self._pages)
-        while True:
-            try:
-                page = next(pages)
-            except StopIteration:
-                return
-            except BaseException as error:  # noqa: BLE001 - an interruption too; ``Ingest.write`` raises it
-                self.error = error
-                return
-            yield page
+        try:
+            yield from self._pages
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - an interruption too; ``Ingest.write`` raises it
+            self.error = error
 
 
 class Ingest:
@@ -219,7 +211,8 @@ class Ingest:
             corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
             known = self._lookup().statistics if self._before else None
             among = decide_corpus(corpus, self._settings, self._report_progress, known)
-            *_, edges, decisions = self._compared_and_clustered(chunk, replaced, among.edges)
+            clusters = ClusterCache(self._index)
+            _, edges, decisions = self._compared_and_clustered(clusters, chunk, replaced, among.edges)
             if self._policy is WritePolicy.FAIL:
                 refused = taken_over(chunk.records.ids, certain(edges, among.statistics))
                 for name, others in refused.items():
@@ -348,7 +341,8 @@ class Ingest:
 
     def _decide(self, chunk: Chunk, replaced: set[str]) -> None:
         """Compare pages that were just stored with all others, and cluster them."""
-        clusters, stored, edges, decisions = self._compared_and_clustered(chunk, replaced)
+        clusters = ClusterCache(self._index)
+        stored, edges, decisions = self._compared_and_clustered(clusters, chunk, replaced)
         clusters.store({} if self._unfinished else {CLUSTERS_PENDING: None})
         self._noted = self._noted and self._unfinished
         lookup = self._lookup()
@@ -356,23 +350,26 @@ class Ingest:
         self.counts.add_decided(*done)
 
     def _compared_and_clustered(
-        self, chunk: Chunk, replaced: set[str], among: Iterable[Edge] | None = None
-    ) -> tuple[ClusterCache, StoredBatch, list[Edge], dict[str, Decision]]:
-        """Compare pages with all that are stored, and cluster them in a cache.
+        self,
+        clusters: ClusterCache,
+        chunk: Chunk,
+        replaced: set[str],
+        among: Iterable[Edge] | None = None,
+    ) -> tuple[StoredBatch, list[Edge], dict[str, Decision]]:
+        """Compare pages with all that are stored, and cluster them.
 
         Args:
+            clusters: a cache that knows nothing yet; changes are kept there.
             chunk: the pages.
             replaced: those of which an earlier version was stored.
             among: edges between these pages, which are not stored; None: they are stored.
 
         Returns:
-            The cache, the batch, all edges that touch it, and decisions on those of its pages that are not unique.
+            The batch, all edges that touch it, and decisions on those of its pages that are not unique.
         """
-        lookup, records, new = self._lookup(), chunk.records, dict.fromkeys(chunk.records.ids)
-        days = np.array([day_of(when) for when in records.published], dtype=np.int64)
-        pages = Pages(list(new), chunk.table, days, records.named)
-        at_hand = records_of(records) if among is None else {}
-        clusters, edges = ClusterCache(self._index), list(among or ())
+        lookup, new, pages = self._lookup(), dict.fromkeys(chunk.records.ids), chunk.pages
+        records = chunk.records.by_id()
+        at_hand, edges = records if among is None else {}, list(among or ())
         clusters.learn({}, {}, new.keys() - replaced)
         for start in range(0, len(new), LOOKUP_PAGES):
             some = pages.between(start, start + LOOKUP_PAGES)
@@ -391,7 +388,7 @@ class Ingest:
         stored = StoredBatch(new, replaced, self.counts.inconclusive)
         edges = decided_edges(clusters, edges, new)
         decisions = not_unique(stored.decisions(new, edges, clusters.assignments(new)))
-        return clusters, stored, edges, decisions
+        return stored, edges, decisions
 
     def _decide_all(self) -> None:
         """Cluster the whole index anew, and decide on the pages of the call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,15 +24,10 @@ if TYPE_CHECKING:
     from es_dedup.model import Cluster, Edge
     from es_dedup.settings import Settings
 
+    Match = tuple[str, float]  # id of a stored page that a query finds, and its score
+
 GROUPED: Final = 10_000
 """Matches that are read at once, and of which groups are counted."""
-
-
-class _Match(NamedTuple):
-    """A stored page that a query finds."""
-
-    page_id: str
-    score: float
 
 
 def search(index: Index, query: str, *, limit: int, offset: int, collapse: bool) -> SearchResult:
@@ -49,20 +44,20 @@ def search(index: Index, query: str, *, limit: int, offset: int, collapse: bool)
     return SearchResult(hits, len(best), len(matches), missing)
 
 
-def _matches(index: Index, query: str, most: int) -> tuple[list[_Match], dict[str, str], list[_Match]]:
+def _matches(index: Index, query: str, most: int) -> tuple[list[Match], dict[str, str], list[Match]]:
     """The best matches, at most so many; the cluster of each; and the best one of each cluster."""
-    matches = [_Match(*each) for each in index.search(query, limit=most)]
-    assigned = index.assignments(each.page_id for each in matches)
+    matches = index.search(query, limit=most)
+    assigned = index.assignments(name for name, _ in matches)
     clusters = {name: each.cluster_id for name, each in assigned.items()}
-    best: dict[str, _Match] = {}
-    for each in matches:
-        best.setdefault(clusters.get(each.page_id, each.page_id), each)
+    best: dict[str, Match] = {}
+    for name, score in matches:
+        best.setdefault(clusters.get(name, name), (name, score))
     return matches, clusters, list(best.values())
 
 
-def _hits(index: Index, shown: Sequence[_Match], clusters: Mapping[str, str]) -> tuple[SearchHit, ...]:
-    records = index.get_many(each.page_id for each in shown)
-    groups = index.members({clusters.get(each.page_id, each.page_id) for each in shown})
+def _hits(index: Index, shown: Sequence[Match], clusters: Mapping[str, str]) -> tuple[SearchHit, ...]:
+    records = index.get_many(name for name, _ in shown)
+    groups = index.members({clusters.get(name, name) for name, _ in shown})
     hits = []
     for name, score in shown:
         if name not in records:  # another process has just removed it

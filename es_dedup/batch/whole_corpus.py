@@ -324,14 +324,12 @@ def _components(
     These are connected by equal or duplicate edges, or are in one cluster now, or one bears the name of the other's cluster, or
     they were decided same.
     """
-    components = Components(len(corpus))
+    units: list[tuple[int, int]] = []
     for unit in set(constraints.units.values()):
-        rows_of_unit = [row for name in unit if (row := corpus.row_of(name)) is not None]
-        for left, right in pairwise(rows_of_unit):
-            components.join(left, right)
+        units += pairwise([row for name in unit if (row := corpus.row_of(name)) is not None])
+    left, right = np.array(units, dtype=np.int64).reshape(-1, 2).T
     same = np.array([relation.same for relation in RELATIONS])[related.relation]
-    for left, right in zip(related.left[same].tolist(), related.right[same].tolist(), strict=True):
-        components.join(left, right)
+    bearers = np.arange(len(corpus))  # the row of the page that each page's cluster is named after
     row_of_cluster: dict[str, int] = {}  # where the page of that name is gone
     for first in range(0, len(corpus), pages):
         rows = np.arange(first, min(first + pages, len(corpus)))
@@ -344,35 +342,23 @@ def _components(
                 if other is None:
                     bearer = corpus.row_of(cluster)
                     other = row_of_cluster.setdefault(cluster, row) if bearer is None else bearer
-                components.join(row, other)
-    return components.labels()
+                bearers[row] = other
+    return components(
+        len(corpus),
+        np.concatenate((left, related.left[same], np.arange(len(corpus)))),
+        np.concatenate((right, related.right[same], bearers)),
+    )
 
 
-class Components:
-    """Rows, each alone at first."""
-
-    def __init__(self, rows: int) -> None:
-        """So many rows, numbered from 0."""
-        self._above = np.arange(rows, dtype=np.int64)
-
-    def join(self, left: int, right: int) -> None:
-        """These two belong together."""
-        one, other = self._top(left), self._top(right)
-        self._above[max(one, other)] = min(one, other)
-
-    def labels(self) -> Rows:
-        """Of each row the least row of its component."""
-        above = self._above
-        while not ((higher := above[above]) == above).all():
-            above = higher
-        return above
-
-    def _top(self, row: int) -> int:
-        above = self._above
-        while above[row] != row:
-            above[row] = above[above[row]]
-            row = int(above[row])
-        return row
+def components(rows: int, left: Rows, right: Rows) -> Rows:
+    """Of each row the least row of its component; each left row belongs together with the right one in the same place."""
+    least = np.arange(rows, dtype=np.int64)
+    while not ((ours := least[left]) == (theirs := least[right])).all():
+        np.minimum.at(least, ours, theirs)
+        np.minimum.at(least, theirs, ours)
+        while not ((lesser := least[least]) == least).all():
+            least = lesser
+    return least
 
 
 def whole_components(labels: Rows, most: int) -> Iterator[Rows]:

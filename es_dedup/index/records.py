@@ -154,6 +154,16 @@ class RecordBatch:
         words = self.titles, self.urls, self.sites, self.published
         return self.content_hashes[row], version, *(column[row] for column in words)
 
+    def by_id(self) -> dict[str, FeatureRecord]:
+        """Records by page id, with what the canonical order and comparing look at, and nothing else."""
+        columns = zip(
+            self.ids, self.lengths, self.payloads, self.urls, self.sites, self.published, strict=True
+        )
+        return {
+            page_id: FeatureRecord(page_id, length, 0, (), payload, url, site, published=published)
+            for page_id, length, payload, url, site, published in columns
+        }
+
     @classmethod
     def concatenate(cls, batches: Sequence[RecordBatch]) -> RecordBatch:
         """The pages of several batches with the same columns, in order; at least one batch."""

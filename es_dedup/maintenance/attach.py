@@ -259,8 +259,8 @@ def sample(
     for shard in some:
         start = generator.randrange(shard.last + 1)
         left = -(-size // len(some))
-        for part in ({"above": start - 1}, {"to": start - 1}):
+        for above, to in ((start - 1, None), (-1, start - 1)):
             if left > 0:
-                found = next(context.source_index.scan(shard, names, batch=left, **part), [])
+                found = next(context.source_index.scan(shard, names, above=above, to=to, batch=left), [])
                 yield from found
                 left -= len(found)

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from es_dedup.index.source_index import DedupField
 
 # unmapped: an index that has never had a document
-BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
+BY_SEQUENCE: Final = {"_seq_no": {"order": "asc", "unmapped_type": "long"}}
+EVERY: Final[Mapping[str, Any]] = {"match_all": {}}
 CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
 WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
@@ -139,11 +140,6 @@ class SourceIndex(SourceWrites):
         """
         return source_facts.pipeline_effects(self._server, index, source, content)
 
-    def _hidden(self) -> str:
-        """Why documents may not be read whole; empty when they are."""
-        version = version_numbers(self._server.oldest_version())
-        return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
-
     @property
     def mapping(self) -> dict[str, Any]:
         """The mapping of ``dedup``, for ``mappings.properties`` of an index template."""
@@ -163,8 +159,8 @@ class SourceIndex(SourceWrites):
             SourceIncomplete: ``_source`` of an index does not hold whole documents.
         """
         for name in self._checked(indices):
-            if readable and (problem := self._hidden()):
-                raise SourceIncomplete(name, problem)
+            if readable and version_numbers(self._server.oldest_version()) >= NO_VECTORS:
+                raise SourceIncomplete(name, "this server may leave vectors out of what is read")
 
     def _checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
         """Facts of the indices that exist; asked for anew each time, as an index may be created again under its name."""
@@ -209,21 +205,11 @@ class SourceIndex(SourceWrites):
             return []
         ((_, found),) = settings.items()
         count = int(found["settings"]["index"]["number_of_shards"])
-        return [self._shard(index, number) for number in range(count)]
-
-    def _shard(self, index: str, number: int) -> Shard:
-        answer = self._search(
-            index,
-            number,
-            {
-                "size": 1,
-                "sort": [{"_seq_no": {"order": "desc", "unmapped_type": "long"}}],
-                "source": False,
-                "track_total_hits": True,
-            },
-        )
-        last = [hit["sort"][0] for hit in answer["hits"]["hits"]] or [-1]
-        return Shard(index, number, int(answer["hits"]["total"]["value"]), int(last[0]))
+        newest = {"_seq_no": {"order": "desc", "unmapped_type": "long"}}
+        body = {"size": 1, "sort": [newest], "source": False, "track_total_hits": True}
+        found = [self._search(index, number, body)["hits"] for number in range(count)]
+        last = [hits["hits"][0]["sort"][0] if hits["hits"] else -1 for hits in found]
+        return [Shard(index, at, int(hits["total"]["value"]), int(last[at])) for at, hits in enumerate(found)]
 
     def read(self, page_ids: Iterable[str], fields: Sequence[str] | None) -> dict[str, SourceDocument]:
         """Documents as they are now, by page id; those that are not there are absent.
@@ -245,7 +231,14 @@ class SourceIndex(SourceWrites):
         return found
 
     def scan(
-        self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
+        self,
+        shard: Shard,
+        fields: Sequence[str],
+        *,
+        above: int = -1,
+        to: int | None = None,
+        batch: int = 500,
+        query: Mapping[str, Any] = EVERY,
     ) -> Iterator[list[SourceDocument]]:
         """Documents of a shard by sequence number ascending; none when the index was deleted.
 
@@ -258,33 +251,14 @@ class SourceIndex(SourceWrites):
             above: only documents with a higher sequence number.
             to: only documents with at most this one; None: all.
             batch: most documents at once.
+            query: only documents that it finds.
         """
-        yield from self._by_sequence(shard, [{"match_all": {}}], fields, above, to, batch)
-
-    def without_dedup_field(
-        self, index: str, fields: Sequence[str], *, batch: int = 500
-    ) -> Iterator[list[SourceDocument]]:
-        """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
-        unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
-        without = {"bool": {"should": [unseen, WAITING]}}
-        for shard in self.shards(index):
-            yield from self._by_sequence(shard, [without], fields, -1, None, batch)
-
-    def _by_sequence(
-        self,
-        shard: Shard,
-        filters: Sequence[Mapping[str, Any]],
-        fields: Sequence[str],
-        above: int,
-        to: int | None,
-        batch: int,
-    ) -> Iterator[list[SourceDocument]]:
         last = above
         while True:
             bounds = {"gt": last} if to is None else {"gt": last, "lte": to}
             body = {
-                "query": {"bool": {"filter": [*filters, {"range": {"_seq_no": bounds}}]}},
-                "sort": list(BY_SEQUENCE),
+                "query": {"bool": {"filter": [query, {"range": {"_seq_no": bounds}}]}},
+                "sort": [BY_SEQUENCE],
                 "size": batch,
                 "source": [*fields, DEDUP],
                 "version": True,
@@ -295,6 +269,14 @@ class SourceIndex(SourceWrites):
                 yield [_document(hit, int(hit["sort"][0])) for hit in hits]
             if len(hits) < batch:
                 return
+
+    def without_dedup_field(
+        self, index: str, fields: Sequence[str], *, batch: int = 500
+    ) -> Iterator[list[SourceDocument]]:
+        """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
+        unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
+        for shard in self.shards(index):
+            yield from self.scan(shard, fields, batch=batch, query={"bool": {"should": [unseen, WAITING]}})
 
     def count(self, target: str, query: Mapping[str, Any] | None = None) -> int:
         """Number of documents of a target, or of those that a query finds; 0 when there is no such index."""
@@ -379,10 +361,8 @@ class SourceIndex(SourceWrites):
         for index in self.indices(target):
             for number in range(len(self.shards(index))):
                 # now: to decide on documents of one shard has written to those of the next
-                for shard in self.shards(index)[
-                    number : number + 1
-                ]:  # none when the index was deleted meanwhile
-                    yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
+                for shard in self.shards(index)[number:][:1]:  # none when the index was deleted meanwhile
+                    yield from self.scan(shard, fields, to=shard.last, query=WAITING)
 
     def decided(self, documents: Iterable[SourceDocument], fields: Sequence[str]) -> int:
         """Say that documents were decided on as they were read with these fields.

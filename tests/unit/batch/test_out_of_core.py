@@ -20,7 +20,7 @@ from es_dedup import Deduplicator, Page
 from es_dedup.batch import columns, whole_corpus
 from es_dedup.batch import corpus as corpus_module
 from es_dedup.batch.columns import Column, value_ranges
-from es_dedup.batch.whole_corpus import Components, RelatedPairs, recluster, whole_components
+from es_dedup.batch.whole_corpus import RelatedPairs, components, recluster, whole_components
 from es_dedup.index.port import Index
 from es_dedup.settings import Settings
 from es_dedup.text.ragged import owners_of
@@ -203,14 +203,13 @@ def test_ranges_of_values_are_of_one_size_where_rows_are(
 )
 def test_components_are_those_of_a_walk(count: int, links: list[tuple[int, int]], most: int) -> None:
     links = [(left % count, right % count) for left, right in links]
-    components = Components(count)
     near: dict[int, set[int]] = {row: {row} for row in range(count)}
     for left, right in links:
-        components.join(left, right)
         union = near[left] | near[right]
         for row in union:
             near[row] = union
-    labels = components.labels()
+    pairs = np.array(links, dtype=np.int64).reshape(-1, 2)
+    labels = components(count, pairs[:, 0], pairs[:, 1])
     assert labels.tolist() == [min(near[row]) for row in range(count)]
     pieces = list(whole_components(labels, most))
     assert sorted(row for piece in pieces for row in piece.tolist()) == list(range(count))
