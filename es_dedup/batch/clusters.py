@@ -290,13 +290,11 @@ class Placed(NamedTuple):
     """New pages whose edges and clusters are stored.
 
     Attributes:
-        alone: assignments of the pages that have no relatives.
         edges: of the pages, as they are stored.
         dropped: edges of the versions that they replace.
         pairs: compared for these.
     """
 
-    alone: list[Assignment]
     edges: Sequence[Edge]
     dropped: Sequence[Edge]
     pairs: int
@@ -343,13 +341,14 @@ def place(
     linked |= {name for name in touched if name in known} | clusters.members(touched).keys() & touched
     constraints = load_constraints(clusters)
     linked |= {name for name in touched if constraints.touch([name])}
-    alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
     clusters.put_edges(edges)
-    clusters.assign_many(alone)
+    clusters.assign_many(
+        Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)
+    )
     if linked:
         new = frozenset(records)
         repair_around(clusters, linked, lookup, lookup.settings, new, frozenset() if stored else new)
-    return Placed(alone, edges, dropped, pairs)
+    return Placed(edges, dropped, pairs)
 
 
 def distinct(edges: Iterable[Edge]) -> list[Edge]:

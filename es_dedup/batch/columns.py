@@ -146,17 +146,13 @@ def value_ranges(columns: Sequence[Column], most: int | None, unit: int = 1) -> 
     if count == 1:
         yield EVERY_VALUE
         return
-    spread = np.concatenate([_weighted(column, total) for column in columns])
-    spread.sort()
+    samples = []  # of each column's as much as is its share of all elements
+    for column in columns:
+        sample, wanted = column.sample(), max(1, round(SAMPLE * int(column.offsets[-1]) / total))
+        samples.append(sample[:: max(1, len(sample) // wanted)])
+    spread = np.sort(np.concatenate(samples))
     cuts = sorted_distinct(spread[np.arange(1, count) * len(spread) // count] // np.uint64(unit))
     yield from pairwise([0, *(int(cut) * unit for cut in cuts if cut), EVERY_VALUE[1]])
-
-
-def _weighted(column: Column, total: int) -> NDArray[np.uint64]:
-    """Of a column's sample as much as is its share of all elements."""
-    sample = column.sample()
-    wanted = max(1, round(SAMPLE * int(column.offsets[-1]) / total))
-    return sample[:: max(1, len(sample) // wanted)]
 
 
 def offsets_from(owners: Rows, rows: int) -> Rows:

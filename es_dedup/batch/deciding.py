@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, remove_pages
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.decisions import StoredBatch, certain, left_out, taken_over
+from es_dedup.batch.decisions import StoredBatch, certain, edges_beside, left_out, taken_over
 from es_dedup.batch.featurise import changed, day_of, keys_of, make_chunk, only, without
 from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
@@ -29,7 +29,7 @@ from es_dedup.detectors.features import pack
 from es_dedup.errors import SettingsDiffer
 from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.index.records import version_of
-from es_dedup.index.source_index import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
+from es_dedup.index.source_index import dedup_fields_after, dedup_fields_of
 from es_dedup.model import Decision, Outcome, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
@@ -347,8 +347,10 @@ class BatchDecider:
                 batch = replace(batch, pairs=self._again(found, latest), lookup=latest)
             unchanged = alone and batch.state == before
             replaced = None if unchanged else _replaced_meanwhile(batch.pairs, index)
-            if replaced and (lost := self._lost(todo, replaced)).records.ids:
-                index.put_batch(lost.records)
+            own = replaced and replaced.intersection(todo.records.ids)
+            # Others have removed pages of which they found no documents: these are yet to be written.
+            if own and (lost := own - index.get_many(own).keys()):
+                index.put_batch(only(todo, lost).records)
                 batch = replace(batch, pairs=self._anew(found, batch.lookup))
                 replaced = _replaced_meanwhile(batch.pairs, index)
             cache = ClusterCache(index, batch.pairs.notes if unchanged else {})
@@ -377,8 +379,8 @@ class BatchDecider:
             policy: what is done with duplicates.
             counting: pages because of which others may be left out or refused.
         """
-        found, compared, lookup = batch.found, batch.pairs, batch.lookup
-        other, same = set(replaced_since or ()), found.same
+        found, compared, lookup, same = batch.found, batch.pairs, batch.lookup, batch.found.same
+        other = set(replaced_since or ())
         todo = without(found.todo, other)
         new = list(todo.records.ids)
         stored = StoredBatch(
@@ -391,17 +393,16 @@ class BatchDecider:
         def compare_again(dropped: Sequence[Edge]) -> CandidateSearchResult:
             return lookup.among(compared.pages, _not_compared(compared, other, dropped, stored.replaced))
 
-        placed = Placed([], searched, [], 0)
+        placed = Placed(searched, [], 0)
         if new:
             again = None if replaced_since is None else compare_again
             placed = place(clusters, todo.records.by_id(), stored.replaced, searched, lookup, again)
         assigned = clusters.assignments([*new, *same])
         decisions = stored.decisions(new, decided_edges(clusters, placed.edges, new), assigned)
         edges_of_same = decided_edges(clusters, clusters.edges_of(same), same) if same else []
-        for name in same:
-            own = [edge for edge in edges_of_same if name in (edge.left, edge.right)]
+        for name, beside in edges_beside(edges_of_same, same).items():
             if name in assigned:  # else taken out between the first look and the session
-                decisions[name] = stored_decision(name, assigned[name], own)
+                decisions[name] = stored_decision(name, assigned[name], beside)
         # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
         counted = decided_edges(clusters, searched, new)
         standing = [edge for edge in counted if edge.left in counting and edge.right in counting]
@@ -519,11 +520,6 @@ class BatchDecider:
             finally:
                 self._state = before + 2
 
-    def _lost(self, todo: Chunk, replaced: Collection[str]) -> Chunk:
-        """Pages that another process has removed, as it found no documents of them: these are yet to be written."""
-        own = set(todo.records.ids).intersection(replaced)
-        return only(todo, own - self._index.get_many(own).keys() if own else own)
-
     def _again(self, found: Found, latest: CandidateSearch) -> CandidateSearchResult:
         """Compare as is now in force; the candidates stay unless settings have changed: of two pages at once one alone has found the other."""
         if latest.settings != found.lookup.settings:
@@ -584,15 +580,8 @@ def _not_compared(
 def _changed_fields(clusters: ClusterCache, placed: Placed, pages: Iterable[str]) -> dict[str, DedupField]:
     """``dedup`` fields of the pages of a batch, and of all others whose field changes with them."""
     containing = [edge for edge in (*placed.edges, *placed.dropped) if not edge.relation.same]
-    touched = {
-        *pages,
-        *clusters.reassigned,
-        *(name for edge in containing for name in (edge.left, edge.right)),
-    }
-    dedup_fields = dedup_fields_of_groups([[each] for each in placed.alone], placed.edges)
-    if touched := touched - dedup_fields.keys():
-        dedup_fields.update(dedup_fields_after(clusters, touched, clusters.left))
-    return dedup_fields
+    ends = {name for edge in containing for name in (edge.left, edge.right)}
+    return dedup_fields_after(clusters, {*pages, *clusters.reassigned, *ends}, clusters.left)
 
 
 def _add_evidence(

@@ -105,8 +105,6 @@ class Ingest:
         before: pages that are stored.
         policy: what is done with duplicates.
         whole: cluster everything anew.
-        again: do so even where no page is new.
-        interrupted_seconds: how long an interrupted call goes on storing what it has read.
 
     Attributes:
         counts: what was done so far.
@@ -115,7 +113,7 @@ class Ingest:
 
     write_pages: ClassVar[int] = WRITE_PAGES
 
-    def __init__(  # noqa: PLR0913 - what a call is asked for
+    def __init__(
         self,
         index: Index,
         settings: Settings,
@@ -125,23 +123,29 @@ class Ingest:
         policy: WritePolicy = WritePolicy.MARK,
         *,
         whole: bool = False,
-        again: bool = False,
-        interrupted_seconds: float = INTERRUPTED_SECONDS,
     ) -> None:
         self._index, self._settings, self._lookup = index, settings, lookup
         self._report_progress = progress or silent
         self._policy, self._whole, self._all_anew = policy, whole, whole
-        self._interrupted_seconds = interrupted_seconds
         self._before = before
-        self._again, self._unfinished = again, index.note(CLUSTERS_PENDING) is not None
-        self._noted = self._unfinished  # the note is there
+        self._noted = self._unfinished = index.note(CLUSTERS_PENDING) is not None  # the note is there
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
         self._pipelined: PipelinedDecisions | None = None
         self.counts = AddCounts()
         self.compared: CandidateSearchResult | None = None
 
-    def write(self, made: Iterable[Chunk], reading: PageInput | None = None) -> None:
+    def write(
+        self,
+        made: Iterable[Chunk],
+        reading: PageInput,
+        interrupted_seconds: float = INTERRUPTED_SECONDS,
+    ) -> None:
         """Features into the index, many chunks at a time: postings are written sorted by term.
+
+        Args:
+            made: features of the pages.
+            reading: where the pages come from.
+            interrupted_seconds: how long an interrupted call goes on storing what it has read.
 
         Raises:
             BaseException: the input's own error, after all that was read has been stored.
@@ -153,7 +157,7 @@ class Ingest:
             for chunk in made:
                 self.counts.add_read(chunk)
                 waiting.append(chunk)
-                size += _bytes(chunk)
+                size += sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))
                 if size >= WRITE_BYTES or len(waiting) * CHUNK_PAGES >= self.write_pages:
                     self._flush(waiting)
                     waiting, size = [], 0
@@ -162,24 +166,27 @@ class Ingest:
         except IndexError_:
             raise  # storage failed: to try again at once would fail again
         except KeyboardInterrupt:
-            self._flush_soon(waiting)
+            end = time.monotonic() + interrupted_seconds
+            for some in chunked(waiting, INTERRUPTED_CHUNKS):
+                if time.monotonic() < end:
+                    self._flush(some)
             raise
         except BaseException:
             self._flush(waiting)  # a run that fails keeps what it has made
             raise
-        self._flush(waiting, last=reading is None or reading.error is None)
+        self._flush(waiting, last=reading.error is None)
         seconds = self.counts.seconds
         seconds["features"] = time.perf_counter() - started - seconds["write"] - seconds["cluster"]
-        if reading is not None and reading.error is not None:
+        if reading.error is not None:
             raise reading.error
 
-    def finish(self) -> AddReport:
-        """Cluster what was only stored, apply the policy, report."""
+    def finish(self, *, again: bool) -> AddReport:
+        """Cluster what was only stored, apply the policy, report; ``again``: cluster everything even where no page is new."""
         started = time.perf_counter()
         release_memory()
         notes: list[str] = []
         self._all_anew |= self._unfinished and self.total <= QUICK_PAGES
-        if self._all_anew and (self.counts.new or self._again or self._unfinished):
+        if self._all_anew and (self.counts.new or again or self._unfinished):
             with collector_paused() if self.total <= IN_MEMORY_PAGES else nullcontext():
                 self._decide_all()
             self._unfinished = False
@@ -225,13 +232,6 @@ class Ingest:
             counts.use = counts.use if counts.use.notes() else among.use
         return counts.report(self._settings.decision.summary)
 
-    def _flush_soon(self, waiting: list[Chunk]) -> None:
-        """Store what can be stored in a short time: somebody waits for the end."""
-        end = time.monotonic() + self._interrupted_seconds
-        for some in chunked(waiting, INTERRUPTED_CHUNKS):
-            if time.monotonic() < end:
-                self._flush(some)
-
     def _flush(self, waiting: list[Chunk], *, last: bool = False) -> None:
         """Store pages, and decide on them at once unless the whole index is to be clustered anew."""
         if not waiting:
@@ -270,7 +270,10 @@ class Ingest:
         if not chunk.records.ids:
             return chunk, replaced
         coming = len(chunk.records.ids) - len(replaced)
-        self._all_anew |= self._many(coming, whole=True) and self._worth(coming)
+        total = self.total + coming
+        # clustering everything takes no longer than this call by far
+        worth = total <= QUICK_PAGES or WORTH_SHARE * (len(counts.new) + coming) >= total
+        self._all_anew |= worth and self._many(coming, whole=True)
         if not self._before and not stored and self._all_anew:
             self._keep(chunk, last=last)
         if (rest := without(chunk, created)).records.ids:
@@ -315,11 +318,6 @@ class Ingest:
         fresh = max(len(self.counts.new) + coming, total - self._lookup().statistics.pages)
         alone = not whole or not self._before or not attached(self._index)
         return FULL_SHARE * fresh >= total and alone
-
-    def _worth(self, coming: int) -> bool:
-        """Whether clustering everything takes no longer than this call by far."""
-        total = self.total + coming
-        return total <= QUICK_PAGES or WORTH_SHARE * (len(self.counts.new) + coming) >= total
 
     def _keep(self, chunk: Chunk, *, last: bool) -> None:
         """Keep features of new pages at hand while they fit; decide pairs while the last ones are written."""
@@ -420,7 +418,3 @@ class Ingest:
             fresh=True,
             related=related,
         )
-
-
-def _bytes(chunk: Chunk) -> int:
-    return sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))

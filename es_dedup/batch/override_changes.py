@@ -27,10 +27,9 @@ from es_dedup.model.overrides import OverrideReport
 from es_dedup.text.passages import has_passage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from es_dedup.batch.featurise import TextCodec
-    from es_dedup.clustering import Constraints
     from es_dedup.extraction.port import Extractor
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord, RecordBatch
@@ -42,11 +41,40 @@ DOCUMENTS_PENDING: Final = "documents_pending"
 
 
 def merge_overrides(index: Index, settings: Settings, given: Iterable[Override]) -> OverrideReport:
-    """See ``Deduplicator.import_overrides``; the caller keeps other writers out."""
+    """Store those of some overrides that change something, and cluster the pages that they concern again; the caller keeps other writers out.
+
+    Where source indices are attached, the note ``DOCUMENTS_PENDING`` names the pages until their documents are written.
+
+    Returns:
+        Those that changed something, and the pages whose cluster has changed (other members, or another canonical document), ascending.
+
+    Raises:
+        OverrideConflict, InvalidOverride: see ``overrides.merged``; nothing was stored.
+    """
     changes, constraints = merged(load_overrides(index), given)
     if not changes:
         return OverrideReport(())
-    return OverrideReport(tuple(changes), change_overrides(index, changes, constraints, settings))
+    named = {page for each in changes for page in each.pages}
+    touched = load_constraints(index).with_units(named) | constraints.with_units(named)
+    clusters = ClusterCache(index)
+    clusters.read_pages(touched)
+    clusters.read_around(clusters.with_clusters(touched))
+    change = update_clusters(clusters, touched, settings.cluster, constraints, limit=maxsize)
+    moved = [each.page_id for each in change.assignments]
+    left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
+    before = {each.page_id for group in left.values() for each in group}
+    if attached(index) and (pending := before | set(moved)):
+        known = documents_pending(index)
+        note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
+        index.set_note(DOCUMENTS_PENDING, note)
+    unfinished = index.note(CLUSTERS_PENDING) is not None
+    JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
+    clusters.assign_many(still_outdated(clusters, change))
+    joined = clusters.members(each.cluster_id for each in change.assignments)
+    clusters.store({} if unfinished else {CLUSTERS_PENDING: None})
+    index.refresh()  # who decides looks at the clusters at once, often by another process
+    changed = before.union(each.page_id for group in joined.values() for each in group)
+    return OverrideReport(tuple(changes), tuple(sorted(changed)))
 
 
 def add_override(index: Index, settings: Settings, new: Override) -> OverrideReport:
@@ -78,44 +106,6 @@ def end_override(
     undone = replace(known[override_id], undone=just_now(), undone_by=author, undone_reason=reason)
     changed = merge_overrides(index, settings, [undone]).changed
     return OverrideReport((load_overrides(index)[override_id],), changed)
-
-
-def change_overrides(
-    index: Index, changes: Sequence[Override], constraints: Constraints, settings: Settings
-) -> tuple[str, ...]:
-    """Store overrides, and cluster the pages that they concern again.
-
-    Where source indices are attached, the note ``DOCUMENTS_PENDING`` names the pages until their documents are written.
-
-    Args:
-        index: to write to; the caller keeps other writers out.
-        changes: those that are new or were undone.
-        constraints: what all overrides demand with these.
-        settings: canonical order.
-
-    Returns:
-        Pages whose cluster has changed (other members, or another canonical document), ascending.
-    """
-    named = {page for each in changes for page in each.pages}
-    touched = load_constraints(index).with_units(named) | constraints.with_units(named)
-    clusters = ClusterCache(index)
-    clusters.read_pages(touched)
-    clusters.read_around(clusters.with_clusters(touched))
-    change = update_clusters(clusters, touched, settings.cluster, constraints, limit=maxsize)
-    moved = [each.page_id for each in change.assignments]
-    left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
-    before = {each.page_id for group in left.values() for each in group}
-    if attached(index) and (pending := before | set(moved)):
-        known = documents_pending(index)
-        note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
-        index.set_note(DOCUMENTS_PENDING, note)
-    unfinished = index.note(CLUSTERS_PENDING) is not None
-    JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
-    clusters.assign_many(still_outdated(clusters, change))
-    joined = clusters.members(each.cluster_id for each in change.assignments)
-    clusters.store({} if unfinished else {CLUSTERS_PENDING: None})
-    index.refresh()  # who decides looks at the clusters at once, often by another process
-    return tuple(sorted(before | {each.page_id for group in joined.values() for each in group}))
 
 
 def follow_overrides(index: Index, settings: Settings) -> None:

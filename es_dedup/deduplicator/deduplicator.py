@@ -481,13 +481,11 @@ class Deduplicator(IndexReader):
                 made = self._chunks(source if self._temporary else reading, settings)
             before = self._stored if alone and self._stored else self._index.count()
             self._stored = None
-            ingest = Ingest(
-                self._index, settings, partial(self._lookup, settings), progress, before, policy, whole=whole,
-                again=whole and other, interrupted_seconds=0 if self._temporary else INTERRUPTED_SECONDS,
-            )  # fmt: skip
+            lookup = partial(self._lookup, settings)
+            ingest = Ingest(self._index, settings, lookup, progress, before, policy, whole=whole)
             try:
-                ingest.write(made, reading)
-                report = ingest.finish()
+                ingest.write(made, reading, 0 if self._temporary else INTERRUPTED_SECONDS)
+                report = ingest.finish(again=whole and other)
                 self._compared = ingest.compared
                 self._constraints = load_constraints(self._index)
                 if policy is WritePolicy.MARK:

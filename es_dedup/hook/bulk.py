@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.hook.run import BulkCounts, Run
 from es_dedup.hook.stages import MOST, Stages
 from es_dedup.index.opensearch import as_elasticsearch
+from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from es_dedup.hook.hook import DedupHook
     from es_dedup.hook.report import HookReport
     from es_dedup.hook.run import BulkResult, Send
-    from es_dedup.model import WritePolicy
 
     Action = bytes | str | Mapping[str, Any]
     Result = tuple[bool, dict[str, Any]]
@@ -106,7 +106,7 @@ def dedup_parallel_bulk(
     run = Run(hook, policy, report, chunk_size, options, sender)
     hook.cluster.check(sender)
     with hook.keep_writer_lock():
-        if run.overlaps and thread_count > 1:
+        if run.policy is WritePolicy.MARK and thread_count > 1:  # the others have to see what was written
             yield from _overlapping(sender, run, actions, min(thread_count, MOST))
             return
         send = _sender(sender, run)
@@ -236,14 +236,14 @@ def batches(actions: Iterable[Action], run: Run) -> Iterator[list[Item]]:
 async def _async_batches(
     actions: Iterable[Action] | AsyncIterable[Action], run: Run
 ) -> AsyncIterator[list[Item]]:
-    if isinstance(actions, AsyncIterable):
-        async for action in actions:
-            for items in run.add(action):
-                yield items
-        for items in run.flush():
+    if not isinstance(actions, AsyncIterable):
+        for items in batches(actions, run):
             yield items
         return
-    for items in batches(actions, run):
+    async for action in actions:
+        for items in run.add(action):
+            yield items
+    for items in run.flush():
         yield items
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet
 
 from es_dedup.errors import (
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from es_dedup.hook.report import HookReport
     from es_dedup.index.factory import SourceIndex
     from es_dedup.index.source_index import SourceFields, WriteTarget
+
+    Answer = TypeVar("Answer")
 
 _ASK: Final[dict[str, Any]] = {"metric": "version", "filter_path": "cluster_uuid"}
 
@@ -56,33 +59,34 @@ class ClusterCheck:
         """
         from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
 
-        if client.transport in self._same or not hasattr(client, "cluster") or (own := self._own()) is None:
+        if client.transport in self._same or not hasattr(client, "cluster"):
             return
         try:
+            own = self._source_index.cluster()
             answer = wait(client.cluster.state(**_ASK))
-        except (ApiError, TransportError):
+        except (ApiError, TransportError, IndexRefused):
             return
-        if (found := _uuid_in(answer.body)) != own:
+        found = answer.body.get("cluster_uuid") if isinstance(answer.body, dict) else None
+        if not isinstance(found, str):
+            raise UnreadableAnswer("cluster state", "it has no cluster_uuid")
+        if found != own:
             raise OtherCluster(found, own)
         self._same.add(client.transport)
-
-    def _own(self) -> str | None:
-        try:
-            return self._source_index.cluster()
-        except IndexRefused:
-            return None
-
-
-def _uuid_in(state: Any) -> str:
-    uuid = state.get("cluster_uuid") if isinstance(state, dict) else None
-    if not isinstance(uuid, str):
-        raise UnreadableAnswer("cluster state", "it has no cluster_uuid")
-    return uuid
 
 
 EXTERNAL: Final = "the action uses external versioning: updating `dedup` would increment `_version`, and later writes would conflict"
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
 """Errors after which no document may be written to an index; after others the write itself returns the error."""
+
+
+def _unless_unanswered(ask: Callable[[], Answer]) -> Answer | None:
+    """The answer; None where the server gives none, or none to us: the write that follows returns the error, or setting ``hook.on_failure`` says what happens."""
+    try:
+        return ask()
+    except IndexError_ as error:
+        if isinstance(error, REFUSALS) and not isinstance(error, CredentialsRefused):
+            raise
+    return None
 
 
 class Targets:
@@ -120,14 +124,10 @@ class Targets:
             if place is None:
                 if not item.creates and not self._source_index.indices(given):
                     continue
-                try:
-                    place = self._known[given] = self._source_index.write_target(given)
-                except CredentialsRefused:
-                    continue  # as if the server did not answer: setting ``hook.on_failure`` says what happens
-                except REFUSALS:
-                    raise
-                except IndexError_:
-                    continue  # the write that follows returns the error
+                place = _unless_unanswered(partial(self._source_index.write_target, given))
+                if place is None:
+                    continue
+                self._known[given] = place
             key = replace(item.key, index=place.index, routing=item.routing or place.routing)
             if key != item.key:
                 item.key = key
@@ -145,24 +145,18 @@ class Targets:
         Raises:
             IndexRefused, SourceIncomplete: see ``SourceIndex.write_target`` and ``SourceIndex.check``.
         """
-        try:
-            before = {
-                target: self._known[target]
-                for target in {item.target for item in batch if not item.problem} & self._known.keys()
-            }
+        targets = {item.target for item in batch if not item.problem} & self._known.keys()
+        before = {target: self._known[target] for target in targets}
+
+        def moved() -> bool:
             now = {target: self._source_index.write_target(target, known) for target, known in before.items()}
             self._known.update(now)
-            if others := {document_key(name).index for name in batch.others} - {
-                place.index for place in now.values()
-            }:
+            others = {document_key(name).index for name in batch.others}
+            if others := others.difference(place.index for place in now.values()):
                 self._source_index.check(others)
-        except CredentialsRefused:
-            return False
-        except REFUSALS:
-            raise
-        except IndexError_:
-            return False
-        return now != before
+            return now != before
+
+        return bool(_unless_unanswered(moved))
 
 
 class PipelineCheck:

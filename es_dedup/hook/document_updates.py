@@ -68,7 +68,11 @@ class DocumentUpdates:
             final: accept a candidate list that is cut; otherwise the document waits for another decision.
         """
         read = {each.key.page_id: each for each in found}
-        stripped = [name for name, each in read.items() if self._is_stripped(each)]
+        stripped = [
+            name
+            for name, each in read.items()
+            if each.key.index in self.unread and value_of(each.source, self._fields.content) is None
+        ]
         for name in self._decider.stored(stripped) if stripped else ():
             del read[name]  # its text is known from the write alone
         problems = {name: each.key.problem for name, each in read.items() if each.key.problem}
@@ -93,9 +97,6 @@ class DocumentUpdates:
             (each for name, each in read.items() if name not in waiting), self._fields.names
         )
         return decided
-
-    def _is_stripped(self, document: SourceDocument) -> bool:
-        return document.key.index in self.unread and value_of(document.source, self._fields.content) is None
 
     def forget(self, page_ids: Iterable[str], report: HookReport) -> set[str]:
         """Remove pages whose documents have gone, and write the clusters that are left; gives those that were removed."""

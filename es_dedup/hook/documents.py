@@ -228,7 +228,7 @@ def item_of(
     head = dict(given)
     name = _simple(head.get("_id"), write)
     if name is None and operation in WRITES:
-        name = head["_id"] = fresh_id()
+        name = head["_id"] = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     index = _simple(head.get("_index"), write) or str(defaults.get("index") or "")
     routing = _simple(head.get("routing", head.get("_routing")), write) or str(defaults.get("routing") or "")
     source = _object(body) if operation in WRITES else {}
@@ -352,11 +352,6 @@ def dedup_fields_with_doubts(decided: Concluded, report: HookReport, *, last: bo
         dedup_fields[name] = waiting_field(name, INCONCLUSIVE)
         report.inconclusive[name] = "; ".join(decision.notes)
     return dedup_fields
-
-
-def fresh_id() -> str:
-    """An ``_id`` for a document that has none: 22 characters, unique."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _problem(item: Item, source: Mapping[str, Any] | None) -> str:

@@ -86,6 +86,7 @@ class Run:
         client: its serializer determines the size of an action; None: the default serializer.
 
     Attributes:
+        hook, policy, report: as given.
         stop: once it is set, nothing more is sent.
     """
 
@@ -102,7 +103,7 @@ class Run:
 
         if not hasattr(hook, "prepare"):
             raise wrong_type("hook", "a DedupHook object", hook, "DedupHook.open(address, fields) makes one")
-        self.hook, self._policy = hook, WritePolicy(policy)
+        self.hook, self.policy = hook, WritePolicy(policy)
         self.report = HookReport() if report is None else report
         self.stop = threading.Event()
         self._chunk_size = chunk_size
@@ -148,7 +149,7 @@ class Run:
             "chunk_size": self._chunk_size,
             "raise_on_error": False,
             "raise_on_exception": False,
-            "expand_action_callback": _as_it_is,
+            "expand_action_callback": lambda action: action,
         }
 
     # Batches
@@ -217,11 +218,6 @@ class Run:
 
     # One batch
 
-    @property
-    def overlaps(self) -> bool:
-        """Whether a batch may be looked at while another is written; a policy has to see what was written."""
-        return self._policy is WritePolicy.MARK
-
     def prepare(
         self,
         items: Items,
@@ -235,7 +231,7 @@ class Run:
         """
         if any(item.page_id in names for names in self._elsewhere for item in items):
             prefetched = None  # a batch before has put another document in the place of one of these since
-        return self.hook.prepare(items, self._policy, self.report, features=features, prefetched=prefetched)
+        return self.hook.prepare(items, self.policy, self.report, features=features, prefetched=prefetched)
 
     def independent(self, items: Items, before: Items) -> bool:
         """Whether a batch can be looked at before an earlier one is written: that one only brings other, whole documents.
@@ -257,7 +253,7 @@ class Run:
             DuplicatePage: policy ``fail``; the documents before the first duplicate are written.
             BulkIndexError: see ``raise_errors``.
         """
-        parts = [(items, None)] if batch else self.hook.parts(items, self._policy)
+        parts = [(items, None)] if batch else self.hook.parts(items, self.policy)
         for part, made in parts:
             waiting, features = part, made
             while waiting:
@@ -274,9 +270,16 @@ class Run:
                 answers: list[Answer] = []
                 try:
                     self._send([(item, item.action) for item in batch if item.kept], send, answers)
-                    self._send(_withdrawals(batch, answers), send, answers)
-                except BaseException:  # an interrupt, too
-                    self.lost(batch, answers)
+                    # older versions of documents that are left out, once what they are left out for is written
+                    failed = [item.page_id for item, ok, said in answers if not _is_written(item, ok, said)]
+                    old = [item for item in batch if item.withdrawn and not item.rests_on(failed)]
+                    self._send([(item, item.withdrawal) for item in old], send, answers)
+                except (
+                    BaseException
+                ):  # an interrupt, too: the source index knows what was written, if it answers
+                    known = {item.page_id for item, ok, _ in answers if ok}
+                    with suppress(IndexError_):
+                        self._finish(batch, [item.page_id for item in batch if item.page_id not in known])
                     raise
                 waiting = self.finish(batch, answers)
                 yield from self.results(batch, answers, waiting)
@@ -337,18 +340,14 @@ class Run:
             self.hook.moved(batch, self.report)
         for index in begun:
             self.hook.begun(index, written[index], self.report)
-        again = self.hook.finish(batch, failed, self.report, refresh=self._refreshes)
+        again = self._finish(batch, failed)
         for item in unmapped:
             self.report.withdraw(item.page_id, item.decision)
             item.dedup_field, item.decision, item.repeated = None, None, True
         return [*again, *unmapped]
 
-    def lost(self, batch: Batch, answers: Iterable[Answer]) -> None:
-        """After a write of which the outcome is unknown: ask the source index what was written, if it answers."""
-        known = {item.page_id for item, ok, _ in answers if ok}
-        unknown = [item.page_id for item in batch if item.page_id not in known]
-        with suppress(IndexError_):
-            self.hook.finish(batch, unknown, self.report, refresh=self._refreshes)
+    def _finish(self, batch: Batch, failed: Collection[str]) -> Items:
+        return self.hook.finish(batch, failed, self.report, refresh=self._refreshes)
 
     def results(self, batch: Batch, answers: Sequence[Answer], again: Items) -> Iterator[Result]:
         """What the caller is given of a batch, with decisions; errors wait for the end of the chunk.
@@ -398,12 +397,6 @@ class Run:
 Items = list["Item"]
 
 
-def _withdrawals(batch: Batch, answers: Iterable[Answer]) -> list[Sent]:
-    """Deletes of older versions of documents that are left out, once what they are left out for is written."""
-    failed = [item.page_id for item, ok, said in answers if not _is_written(item, ok, said)]
-    return [(item, item.withdrawal) for item in batch if item.withdrawn and not item.rests_on(failed)]
-
-
 def _is_written(item: Item, ok: bool, said: Mapping[str, Any]) -> bool:  # noqa: FBT001 - of the helper's result
     """Whether the document is where searches find it: the server also reports those as a success that a pipeline drops or that it puts into a failure store."""
     dropped = item.whole and said.get("result") == "noop"
@@ -421,7 +414,3 @@ def _unmapped(said: Mapping[str, Any]) -> bool:
     """Whether a document was refused because its index, made by a rollover a moment ago, has no mapping of ``dedup``."""
     error = str(said.get("error"))
     return "strict_dynamic_mapping_exception" in error and f"[{DEDUP}]" in error
-
-
-def _as_it_is(action: Any) -> Any:
-    return action

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -159,26 +159,18 @@ def open_to_copy(
         SettingsMismatch: the first was made by another version of the methods, or the second is there and has other feature settings.
         ConfigError, IndexError_: see ``open_index``.
     """
-    source = open_index(origin, settings, read_only=True)
-    try:
-        chosen = _settings_of_copy(source, place_settings, shown(origin))
-        return source, open_index(place, chosen, exact=True), chosen
-    except BaseException:
-        source.close()
-        raise
-
-
-def _settings_of_copy(source: Index, settings: Settings, name: str) -> Settings:
-    chosen = with_recorded(settings, source.features)
-    if source.keeps_named:
-        also = tuple(source.features.get("elastic.also_stored", ()))
-        chosen = chosen.model_copy(
-            update={"elastic": chosen.elastic.model_copy(update={"also_stored": also})}
-        )
-    ours = features_of(chosen, embedded=True)
-    if found := differences({name: source.features.get(name) for name in ours}, ours):
-        raise SettingsMismatch(name, found)
-    return chosen
+    with ExitStack() as opened:
+        source = opened.enter_context(open_index(origin, settings, read_only=True))
+        chosen = with_recorded(place_settings, source.features)
+        if source.keeps_named:
+            also = {"also_stored": tuple(source.features.get("elastic.also_stored", ()))}
+            chosen = chosen.model_copy(update={"elastic": chosen.elastic.model_copy(update=also)})
+        ours = features_of(chosen, embedded=True)
+        if found := differences({name: source.features.get(name) for name in ours}, ours):
+            raise SettingsMismatch(shown(origin), found)
+        target = open_index(place, chosen, exact=True)
+        opened.pop_all()
+        return source, target, chosen
 
 
 def open_source_index(path: str | Path, settings: Settings) -> SourceIndex:

@@ -213,7 +213,9 @@ class ElasticIndex(ClusterDocuments):
     def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """See ``Index.named``."""
         fields = ("page_id", *self._schema.fields.types)
-        return dict(map(documents.named_of, self._pages.read(map(key_of, storable(page_ids)), fields=fields)))
+        read = self._pages.read(map(key_of, storable(page_ids)), fields=fields)
+        sources = (dict(document["_source"]) for document in read)
+        return {source.pop("page_id"): source for source in sources}
 
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
@@ -236,25 +238,19 @@ class ElasticIndex(ClusterDocuments):
             return self.candidates_with_copies(candidate_queries, hashes, limit=limit)
         copies: dict[int, list[str]] = {}
         for some, answer in zip(parts, found, strict=True):
-            for hit in self._copies(some, self._pages.hits_in(answer), limit):
+            hits = self._pages.hits_in(answer)
+            if len(hits) >= documents.FEW:  # some hashes have very many: each is asked for by itself
+                fields = ("content_hash",)
+                queries = [any_of("content_hash", [token]) for token in some]
+                found_of = [
+                    self._pages.first(each, documents.BY_ID, limit, fields=fields) for each in queries
+                ]
+                hits = [hit for of_hash in found_of for hit in of_hash]
+            for hit in hits:
                 copies.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
         for value, names in recent.items():
             copies[value] = sorted({*copies.get(value, ()), *names})
         return answers, {value: names[:limit] for value, names in copies.items()}
-
-    def _copies(
-        self, tokens: Sequence[str], hits: Sequence[Mapping[str, Any]], limit: int | None
-    ) -> Iterable[Mapping[str, Any]]:
-        """The hits of ``copies_search``; where some hashes have very many, each is asked for by itself."""
-        if len(hits) < documents.FEW:
-            return hits
-        queries = (any_of("content_hash", [token]) for token in tokens)
-        fields = ("content_hash",)
-        return (
-            hit
-            for query in queries
-            for hit in self._pages.first(query, documents.BY_ID, limit, fields=fields)
-        )
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """See ``Index.delete_many``."""

@@ -97,7 +97,10 @@ class CandidateSearcher:
         self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str]
     ) -> tuple[list[CandidateResult], list[Answer]]:
         terms = QueryTerms.of(candidate_queries)
-        values = self._schema.fields.values_of(terms.distinct, self._labels(candidate_queries))
+        labels: dict[int, str] = {}
+        for query in candidate_queries if self._schema.keeps_named else ():
+            labels.update(query.labels)
+        values = self._schema.fields.values_of(terms.distinct, labels)
         # Our own recent pages are taken before the server is asked: a page that becomes searchable in between is in one of the two.
         parts = self._recent.parts()
         try:
@@ -154,15 +157,6 @@ class CandidateSearcher:
         newest = newest_of(answer)
         self._recent.seen(newest)
         return [part for part in parts if part.last > newest]
-
-    def _labels(self, candidate_queries: Sequence[CandidateQuery]) -> dict[int, str]:
-        if not self._schema.keeps_named:
-            return {}
-        return {
-            term: label
-            for candidate_query in candidate_queries
-            for term, label in candidate_query.labels.items()
-        }
 
     def _most(self, values: TermValues) -> NDArray[np.int64]:
         """For each term at least the number of pages that carry it, out of the statistics of one shard.

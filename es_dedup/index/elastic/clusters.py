@@ -188,10 +188,14 @@ class ClusterDocuments(Store):
             elif since.log != last.log or since.place > newest:
                 since = Cursor(last.log, -1)
                 yield ClusterChange(str(since))
+            # A page that changes meanwhile comes with the next call, for its number is higher.
+            numbers = {"range": {"_seq_no": {"gt": since.place, "lte": last.place}}}
+            wanted = {"bool": {"filter": [numbers, {"exists": {"field": "page_id"}}]}}
             try:
-                for change in self._after(index, since, last):
-                    since = Cursor.parse(change.cursor)
-                    yield change
+                for hits in Collection(self._server, index).pages(wanted, [{"_seq_no": "asc"}]):
+                    for hit in hits:
+                        since = Cursor(since.log, hit["sort"][0])
+                        yield _change(since, hit)
             except IndexError_:
                 if self.changes_end().log == last.log:
                     raise
@@ -223,16 +227,6 @@ class ClusterDocuments(Store):
         if not found:  # another index has taken its place since the name was resolved
             raise Unanswered("the index of clusters was being replaced")
         return found
-
-    def _after(self, index: str, place: Cursor, last: Cursor) -> Iterator[ClusterChange]:
-        """Changes after a place, up to another; a page that changes meanwhile comes with the next call, for its number is higher."""
-        wanted = [
-            {"range": {"_seq_no": {"gt": place.place, "lte": last.place}}},
-            {"exists": {"field": "page_id"}},
-        ]
-        documents = Collection(self._server, index)
-        for hits in documents.pages({"bool": {"filter": wanted}}, [{"_seq_no": "asc"}]):
-            yield from (_change(Cursor(place.log, hit["sort"][0]), hit) for hit in hits)
 
     def list_clusters(
         self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
@@ -286,12 +280,13 @@ class ClusterDocuments(Store):
     def _of_pages(self, query: ClusterQuery, after: Place | None, limit: int) -> list[ClusterSummary]:
         """Clusters that follow and have a page in the scope: all of them or, by time, those of the latest pages, until there are enough."""
         newest = query.order is ClusterOrder.NEWEST
+        inside = {"bool": {"filter": [{"match_all": {}}, *scope_filters(query.scope)]}}
         known: set[str] = set()
         found: list[ClusterSummary] = []
         last: list[Any] | None = None
         size = FIRST if newest else WINDOW
         while True:
-            pages = self._pages.pages(_filter(query.scope), BY_TIME, after=last, size=size, fields=False)
+            pages = self._pages.pages(inside, BY_TIME, after=last, size=size, fields=False)
             hits = next(pages, ())
             met = self._clusters_of({hit["sort"][1]: hit["sort"][0] or "" for hit in hits})
             fresh = {name: time if newest else "" for name, time in met.items() if name not in known}
@@ -379,10 +374,6 @@ def _change(place: Cursor, hit: Mapping[str, Any]) -> ClusterChange:
     if now is None:
         return ClusterChange(str(place), page_id)
     return ClusterChange(str(place), page_id, now.cluster_id, now.canonical, now.relation, now.score)
-
-
-def _filter(scope: Scope) -> dict[str, Any]:
-    return {"bool": {"filter": [{"match_all": {}}, *scope_filters(scope)]}}
 
 
 def _summaries(buckets: Sequence[Mapping[str, Any]], query: ClusterQuery) -> list[ClusterSummary]:

@@ -394,17 +394,13 @@ class Write:
         if self.retries:
             head["retry_on_conflict"] = self.retries
         lines = [{self.operation: head}] if self.body is None else [{self.operation: head}, self.body]
-        text = "\n".join([_compact(line) for line in lines])
-        return text.encode("utf-8", "surrogatepass")
-
-
-def _compact(value: Mapping[str, Any]) -> str:
-    """As JSON; numbers of numpy and times as the client writes them."""
-    return json.dumps(value, default=_plain(), ensure_ascii=False, separators=(",", ":"))
+        as_json = partial(json.dumps, default=_plain(), ensure_ascii=False, separators=(",", ":"))
+        return "\n".join(map(as_json, lines)).encode("utf-8", "surrogatepass")
 
 
 @cache
 def _plain() -> Callable[[Any], Any]:
+    """Numbers of numpy and times as the client writes them."""
     from elastic_transport import JsonSerializer  # noqa: PLC0415 - of an extra
 
     return JsonSerializer().default

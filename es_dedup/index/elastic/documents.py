@@ -98,12 +98,6 @@ def record_of(document: Mapping[str, Any]) -> FeatureRecord:
     )
 
 
-def named_of(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Page id, and what people read of its features, of a document read with ``page_id`` and ``TermFields.types``."""
-    source = dict(document["_source"])
-    return source.pop("page_id"), source
-
-
 def payload_of(hit: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:
     """Page id, and payload with time of publication, of a hit with the doc values ``COMPARED``."""
     values = hit["fields"]

@@ -57,7 +57,12 @@ class Connection:
         self._guard = threading.RLock()
         self._writer = threading.RLock()
         self._depth = 0
-        self._file_lock = self._lock_of(path)
+        self._file_lock: BaseFileLock | None = None
+        if not self.read_only and self.name != MEMORY:
+            from filelock import FileLock  # noqa: PLC0415 - readers take no lock, and its import takes time
+
+            # Not thread-local: ``_writer`` sees to it that one thread holds it, and another one may let go of the object.
+            self._file_lock = FileLock(f"{Path(path).absolute()}.lock", thread_local=False)
         if self.name != MEMORY:
             _look_at_file(Path(path), read_only=read_only)
         with self._translated():
@@ -69,21 +74,12 @@ class Connection:
             self._sqlite.close()
             raise
 
-    def _lock_of(self, path: str | Path) -> BaseFileLock | None:
-        if self.read_only or self.name == MEMORY:
-            return None
-        # Not thread-local: ``_writer`` sees to it that one thread holds it, and another one may let go of the
-        # object.
-        from filelock import FileLock  # noqa: PLC0415 - readers take no lock, and its import takes time
-
-        return FileLock(f"{Path(path).absolute()}.lock", thread_local=False)
-
     def _open(self) -> sqlite3.Connection:
         target = self.name
         if self.name != MEMORY:
             file = Path(self.name).absolute()
             target = file.as_uri() + ("?mode=ro" if self.read_only else "?mode=rwc")
-            if self.read_only and not os.access(file.parent, os.W_OK) and not _log_of(file).exists():
+            if self.read_only and not os.access(file.parent, os.W_OK) and not Path(f"{file}-wal").exists():
                 target += "&immutable=1"  # else SQLite wants to make its shared-memory file beside the index
         return sqlite3.connect(
             target,
@@ -246,10 +242,6 @@ class Connection:
 def _finish(connection: sqlite3.Connection, how: str) -> None:
     if connection.in_transaction:  # after some errors SQLite itself has rolled back
         connection.execute(how)
-
-
-def _log_of(file: Path) -> Path:
-    return file.with_name(file.name + "-wal")
 
 
 def _look_at_file(file: Path, *, read_only: bool) -> None:

@@ -8,7 +8,7 @@ all new texts first; a reader adds a few, to a temporary table, and of many says
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import IndexLocked
 from es_dedup.index.embedded.tables import read_meta, write_meta
@@ -124,8 +124,12 @@ class TextSearch(Index):
                 clear(connection)
             table, last = "fulltext", _last_indexed(connection)
         rows = connection.execute(_NEW_TEXTS, (last, TEXTS_PER_STEP)).fetchall()
+        for some in chunked(rows, NORMALISED_TEXTS):
+            titles = characters_apart([title for _, title, _ in some])
+            bodies = characters_apart([decompress_text(body) for *_, body in some])
+            texts = zip((row for row, *_ in some), titles, bodies, strict=True)
+            connection.executemany(f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)", texts)
         if rows:
-            _insert(connection, table, rows)
             if aside:
                 self._tail = range(self._tail.start, rows[-1][0])
             else:
@@ -150,14 +154,6 @@ def clear(connection: sqlite3.Connection) -> None:
     """Empty the index, in the caller's transaction: it holds words of texts that are gone; the next search fills it again."""
     connection.execute("INSERT INTO fulltext (fulltext) VALUES ('delete-all')")
     write_meta(connection, "fulltext_row", 0)
-
-
-def _insert(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
-    for some in chunked(rows, NORMALISED_TEXTS):
-        titles = characters_apart([title for _, title, _ in some])
-        bodies = characters_apart([decompress_text(body) for *_, body in some])
-        texts = zip((row for row, *_ in some), titles, bodies, strict=True)
-        connection.executemany(f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)", texts)
 
 
 def _last_indexed(connection: sqlite3.Connection) -> int:
