@@ -11,7 +11,7 @@ from es_dedup.model import Relation
 from es_dedup.model.annotations import Annotation, Label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from es_dedup.index.port import ClusterUpdates, Index
@@ -73,14 +73,7 @@ def from_dict(values: Mapping[str, Any]) -> Annotation:
     return annotation if left < right else annotation.reversed
 
 
-def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Annotation]:
-    """Annotations of a file, one JSON object a line, as ``Annotation.as_dict`` gives them; empty lines are passed over.
-
-    Raises:
-        InputError: a line that is none; names the file and the line.
-    """
-    return journal.read_jsonl(lines, source, from_dict, "label")
-
-
-JOURNAL: Final = Journal(ANNOTATIONS, FORMAT, Recorded[Annotation](), from_dict)
+JOURNAL: Final = Journal(ANNOTATIONS, FORMAT, Recorded[Annotation](), from_dict, "label")
 """The annotations of an index; a row for each that was given or taken back, or for those imported together."""
+read_jsonl: Final = JOURNAL.read_jsonl
+"""Annotations of a file."""

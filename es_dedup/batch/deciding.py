@@ -270,11 +270,10 @@ class BatchDecider:
                 index.assign_many(marked.values())
             assigned |= marked
             state = before + 2 if state == before else -1  # the state after our session; -1 equals none
-        decided = {name for name, each in assigned.items() if not (again or each.outdated)} - fresh
-        todo = without(known, decided)
+        same = {name for name, each in assigned.items() if not (again or each.outdated)} - fresh
+        todo = without(known, same)
         if todo.records.ids:
             failed |= index.put_batch(todo.records)
-        same = decided.intersection(known.records.ids)
         todo = without(chunk, {*same, *failed})
         in_force = self._in_force or self._settings_in_force()
         if not in_force.statistics.pages and len(set(chunk.table.hashes.tolist())) >= MIN_POSTINGS:

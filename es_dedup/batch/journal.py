@@ -68,12 +68,14 @@ class Journal(Generic[Known]):
         form: number of the stored format.
         nothing: what is read of an index that has no entries.
         entry_of: makes an entry of what its ``as_dict`` gave; raises ``LookupError``, ``TypeError`` or ``ValueError``.
+        what: an entry is called so.
     """
 
     def __init__(
-        self, name: str, form: int, nothing: Known, entry_of: Callable[[Mapping[str, Any]], EntryT]
+        self, name: str, form: int, nothing: Known, entry_of: Callable[[Mapping[str, Any]], Entry], what: str
     ) -> None:
         self.name, self.form, self._nothing, self._entry_of = name, form, nothing, entry_of
+        self._what = what
         self.cached: dict[str, Known] = {}  # what this process has read, by the random name of a journal
         self._cache_lock = threading.Lock()
 
@@ -170,6 +172,25 @@ class Journal(Generic[Known]):
         head = {"format": self.form, "journal": journal, "rows": rows, "mark": mark, **first}
         index.set_notes({**notes, self.name: json.dumps(head)})
 
+    def read_jsonl(self, lines: Iterable[str], source: str) -> Iterator[Any]:
+        """Entries of a file, one JSON object a line, as their ``as_dict`` gives them; empty lines are passed over.
+
+        Args:
+            lines: of the file.
+            source: its name.
+
+        Raises:
+            InputError: a line that is none; names the file and the line.
+        """
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    entry = self._entry_of(json.loads(line))
+                    datetime.fromisoformat(entry.time)  # entries are ordered by it
+                except (LookupError, TypeError, ValueError, RecursionError) as error:
+                    raise InputError(source, number, f"no {self._what} ({error})") from error
+                yield entry
+
 
 def problem_of(entries: Sequence[Entry]) -> str:
     """Why some entries cannot be stored: a string is too long, or has half a surrogate pair; empty where they can."""
@@ -182,27 +203,3 @@ def problem_of(entries: Sequence[Entry]) -> str:
     except UnicodeEncodeError:
         return "a string is no text"
     return ""
-
-
-def read_jsonl(
-    lines: Iterable[str], source: str, entry_of: Callable[[Mapping[str, Any]], EntryT], what: str
-) -> Iterator[EntryT]:
-    """Entries of a file, one JSON object a line, as their ``as_dict`` gives them; empty lines are passed over.
-
-    Args:
-        lines: of the file.
-        source: its name.
-        entry_of: as of ``Journal``.
-        what: an entry is called so.
-
-    Raises:
-        InputError: a line that is none; names the file and the line.
-    """
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                entry = entry_of(json.loads(line))
-                datetime.fromisoformat(entry.time)  # entries are ordered by it
-            except (LookupError, TypeError, ValueError, RecursionError) as error:
-                raise InputError(source, number, f"no {what} ({error})") from error
-            yield entry

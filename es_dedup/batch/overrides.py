@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch import journal
 from es_dedup.batch.journal import Journal, Recorded, problem_of
 from es_dedup.clustering import constraints_of, contradiction, deciding
 from es_dedup.errors import InvalidOverride, OverrideConflict
@@ -15,7 +14,7 @@ from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     from es_dedup.batch.featurise import Ignored
@@ -203,18 +202,11 @@ def same_in_force(overrides: Iterable[Override], wanted: Override) -> Override |
     return None
 
 
-def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Override]:
-    """Overrides of a file, one JSON object a line, as ``Override.as_dict`` gives them; empty lines are passed over.
-
-    Raises:
-        InputError: a line that is none; names the file and the line.
-    """
-    return journal.read_jsonl(lines, source, from_dict, "override")
-
-
 def _said(override: Override) -> str:
     return f"{override.kind} {override.about}"
 
 
-JOURNAL: Final = Journal(OVERRIDES, FORMAT, RecordedOverrides(), from_dict)
+JOURNAL: Final = Journal(OVERRIDES, FORMAT, RecordedOverrides(), from_dict, "override")
 """The overrides of an index; rows of what was recorded, changed or undone together."""
+read_jsonl: Final = JOURNAL.read_jsonl
+"""Overrides of a file."""

@@ -91,7 +91,11 @@ class WriterLock:
             finally:
                 self._depth -= 1
                 if not self._depth:
-                    self._keep_or_end()
+                    self._holder, self._used = 0, time.monotonic()
+                    if self._users and not self._lost and self._used - self._shared > SHARED_SECONDS:
+                        self._kept_by = os.getpid()
+                    else:
+                        self._end()
         finally:
             self._thread.release()
 
@@ -109,13 +113,6 @@ class WriterLock:
             self._keeper = keeper, stop
             keeper.start()
         self._holder, self._kept_by = threading.get_ident(), 0
-
-    def _keep_or_end(self) -> None:
-        self._holder, self._used = 0, time.monotonic()
-        if self._users and not self._lost and self._used - self._shared > SHARED_SECONDS:
-            self._kept_by = os.getpid()
-        else:
-            self._end()
 
     @contextmanager
     def keep_writer_lock(self) -> Iterator[None]:
@@ -174,7 +171,10 @@ class WriterLock:
         stop.set()
         if keeper is not threading.current_thread():
             keeper.join()
-        self._let_go()
+        if not self._lost and self._seen is not None:
+            with suppress(IndexError_):  # it runs out by itself
+                if self._put(self._seen, free=True):
+                    self._left = self._seen, self.place
 
     def give_up(self) -> None:
         """Let go of it if it is kept; who is in a session with it does so at its end."""
@@ -205,7 +205,7 @@ class WriterLock:
                 return
             now = time.monotonic()
             if not said and now - begun > PATIENT_SECONDS:
-                said = self._say_waiting()
+                said = self._write(WAITING, self._owner) is not None
             stood_still, looked = now - looked > STILL_SECONDS, now
             if seen != watched[0] or stood_still:
                 watched = (seen, now)
@@ -214,14 +214,6 @@ class WriterLock:
             if now >= end:
                 raise IndexLocked(self._server.name, seconds)
             time.sleep(min(POLL_SECONDS, max(0.0, end - now)))
-
-    def _say_waiting(self) -> bool:
-        document = {"kind": "lock", "owner": self._owner, "at": int(time.time() * 1000)}
-        self._server.call(
-            lambda client: client.index(index=self._index, id=WAITING, document=document, require_alias=True),
-            writing=True,
-        )
-        return True
 
     @property
     def _owner(self) -> str:
@@ -232,23 +224,25 @@ class WriterLock:
         condition: dict[str, Any] = (
             {"op_type": "create"} if seen is None else {"if_seq_no": seen[0], "if_primary_term": seen[1]}
         )
-        owner = NOBODY if free else self._owner
-        document = {"kind": "lock", "owner": owner, "at": int(time.time() * 1000)}
-
         asked = time.monotonic()
-        done = self._server.call_unless(
-            lambda client: client.index(
-                index=self._index, id=KEY, document=document, require_alias=True, **condition
-            ),
-            CONFLICT,
-            writing=True,
-        )
+        done = self._write(KEY, NOBODY if free else self._owner, **condition)
         if done is None:
             return False
         with reading(self._server.name):
             self._seen, self.place = (done["_seq_no"], done["_primary_term"]), done["_index"]
         self._lost, self._touched = False, asked
         return True
+
+    def _write(self, key: str, owner: str, **condition: Any) -> Any:
+        """Write a document of ours; None where it is not as the condition says."""
+        document = {"kind": "lock", "owner": owner, "at": int(time.time() * 1000)}
+        return self._server.call_unless(
+            lambda client: client.index(
+                index=self._index, id=key, document=document, require_alias=True, **condition
+            ),
+            CONFLICT,
+            writing=True,
+        )
 
     def _read(self) -> tuple[Seen | None, str]:
         found = self._server.call_unless(lambda client: client.get(index=self._index, id=KEY), NOT_FOUND)
@@ -270,11 +264,3 @@ class WriterLock:
                 if not self._put(self._seen) and self._read()[1] != self._owner:
                     self._lost = True
                     return
-
-    def _let_go(self) -> None:
-        seen = self._seen
-        if self._lost or seen is None:
-            return
-        with suppress(IndexError_):  # it runs out by itself
-            if self._put(seen, free=True) and self._seen is not None:
-                self._left = self._seen, self.place
