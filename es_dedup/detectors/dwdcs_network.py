@@ -19,7 +19,7 @@ from es_dedup.text.ragged import gather, heads, offsets_of, rank_within
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -110,8 +110,7 @@ class Merger:
 
     def codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Code of each distinct word's meaning: of its first group of synonyms, else the word's own hash."""
-        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.codes, np.uint64)[words.numbers]
-        return codes
+        return self._synonyms.codes(words)
 
     def code(self, word: str) -> int:
         """Code of a word's meaning."""
@@ -166,10 +165,6 @@ class Merger:
         """Con(p): a word with its synonyms (formula 5)."""
         return self._synonyms.concept(word, self._senses)
 
-    def _list_places(self, words: Sequence[str]) -> list[int]:
-        """Places of words in the list of synonyms; -1 where one is one concept with no other word."""
-        return [self._order[word] if word in self._order and self.related(word) else -1 for word in words]
-
     def _related_places(self, word: str) -> NDArray[np.int64]:
         found = self._places.get(word)
         if found is None:
@@ -179,8 +174,9 @@ class Merger:
 
     def pairs(self, words: WordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
-        places = words.lexicon.column(self._list_places)[words.numbers]
-        at = np.flatnonzero(places >= 0)
+        places = np.array([self._order.get(word, -1) for word in words.vocabulary], dtype=np.int64)
+        known = np.flatnonzero(places >= 0).tolist()
+        at = np.array([each for each in known if self.related(words.vocabulary[each])], dtype=np.int64)
         related = [self._related_places(words.vocabulary[number]) for number in at.tolist()]
         in_batch = np.full(len(self._order), -1, dtype=np.int64)
         in_batch[places[at]] = at

@@ -159,18 +159,13 @@ class MultiSimhash(Detector[TwoFingerprints]):
         distinct, count = distinct_words(words), len(words)
         text = fingerprints(words.hashes[distinct.ids], distinct.pages, count, distinct.counts)
         near = np.flatnonzero(self._windows(words, distinct))
-        return text, fingerprints(self._codes(words)[words.ids[near]], words.pages[near], count)
+        return text, fingerprints(self._synonyms.codes(words)[words.ids[near]], words.pages[near], count)
 
     def _windows(self, words: WordBatch, distinct: DistinctWords) -> NDArray[np.int64]:
         """How many windows of keywords each occurrence stands in."""
         weights = word_weights(words, distinct, self._config, chosen(self._config.idf))
         keyword = keyword_entries(weights, distinct, self._config.keywords)
         return windows_around(words, keyword[distinct.entry], self._config.context)
-
-    def _codes(self, words: WordBatch) -> NDArray[np.uint64]:
-        """Hash of each distinct word, or the code of its meaning where it has synonyms."""
-        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.codes, np.uint64)[words.numbers]
-        return codes
 
     def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:
         """Both fingerprints of several pages."""

@@ -15,6 +15,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from es_dedup.errors import ConfigError
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import normalise_many
@@ -22,6 +24,10 @@ from es_dedup.text.words import stem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.text.words import WordBatch
 
 MAX_BYTES: Final = 200 * 2**20
 """Bytes of a file of synonyms; a larger file is something else."""
@@ -59,9 +65,12 @@ class Synonyms:
         senses = self.senses.get(word)
         return _group_code(self.groups[senses[0]]) if senses else hash64(word)
 
-    def codes(self, words: Sequence[str]) -> list[int]:
-        """``code`` of each word."""
-        return list(map(self.code, words))
+    def codes(self, words: WordBatch) -> NDArray[np.uint64]:
+        """``code`` of each distinct word."""
+        codes = words.hashes.copy()
+        at = [number for number, word in enumerate(words.vocabulary) if word in self.senses]
+        codes[np.array(at, dtype=np.int64)] = [self.code(words.vocabulary[number]) for number in at]
+        return codes
 
     def concept(self, word: str, senses: int) -> frozenset[str]:
         """Con(t): the word and all its synonyms in its first ``senses`` meanings.

@@ -123,19 +123,14 @@ def gram_hashes(
     Returns:
         The hashes, and for each the index of its first token; a gram never leaves its page.
     """
-    ends = np.arange(len(tokens)) + np.where(tokens.single, cjk, word)
+    sizes = np.where(tokens.single, cjk, word)
+    ends = np.arange(len(tokens)) + sizes
     first = np.flatnonzero(ends <= np.repeat(tokens.offsets[1:], np.diff(tokens.offsets)))
-    width = max(cjk, word)
-    table = powers(GRAM_BASE, width)
-    padded = np.concatenate((tokens.hashes, np.zeros(width, dtype=np.uint64)))
-    shorter = min(cjk, word)
-    total = np.zeros(len(tokens), dtype=np.uint64)
-    for step in range(shorter):
-        total += padded[step : step + len(tokens)] * table[step]
-    longer = tokens.single if cjk > word else ~tokens.single
-    for step in range(shorter, width):
-        total += np.where(longer, padded[step : step + len(tokens)] * table[step], np.uint64(0))
-    return mix64(total[first]), first
+    total, sizes = tokens.hashes[first], sizes[first]
+    for step, power in enumerate(powers(GRAM_BASE, max(cjk, word))[1:].tolist(), 1):
+        longer = sizes > step
+        total[longer] += tokens.hashes[first[longer] + step] * np.uint64(power)
+    return mix64(total), first
 
 
 def clause_hashes(tokens: TokenBatch) -> NDArray[np.uint64]:

@@ -1,6 +1,6 @@
 """Content words of many pages at once: segmented, stemmed, without function words, with their parts of speech.
 
-What is done word by word is done once in a process and kept in a lexicon; everything else is an array.
+Hash and part of speech of a word are found once in a process; everything else is an array.
 """
 
 from __future__ import annotations
@@ -8,33 +8,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from itertools import repeat
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.text.characters import PLANE, table_of
+from es_dedup.text.characters import PLANE, kind_of, table_of
 from es_dedup.text.hashing import hash64
-from es_dedup.text.normalise import encode, normalised_pages
+from es_dedup.text.normalise import normalised_pages
 from es_dedup.text.ragged import owners_of
 from es_dedup.text.segment import DEFAULT, segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from es_dedup.text.normalise import TextBatch
 
 KEPT_WORDS: Final = 1 << 17
-"""Distinct words whose facts a process keeps, about 30 MB."""
-KEPT_CHARACTERS: Final = 1 << 23
-"""Of all these words together: a page may hold one word of a million characters."""
-KEPT_COLUMNS: Final = 16
-"""Facts of which a lexicon keeps the values; beyond, the one that was used longest ago is dropped."""
+"""Words whose hash and part of speech a process keeps, about 30 MB."""
+KEPT_CHARACTERS: Final = 64
+"""Of the longest of these: a page may hold one word of a million characters."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -50,89 +46,24 @@ class Speech(IntEnum):
     OTHER = 3
 
 
-class Lexicon:
-    """Words that have been met, by number, and what is known of them; threads may share it.
-
-    Args:
-        by: name of the segmenter, which knows parts of speech.
-
-    Attributes:
-        words: by number.
-        characters: of all words.
-    """
-
-    def __init__(self, by: str) -> None:
-        self.characters = 0
-        self._segmenter = segmenter(by)
-        self.words: list[str] = []
-        self._numbers: dict[str, int] = {}
-        self._columns: dict[Callable[[Sequence[str]], Sequence[int]], tuple[NDArray[Any], int]] = {}
-        self._lock = RLock()
-
-    def number(self, word: str) -> int:
-        """The number of a word, a new one when it is met for the first time."""
-        with self._lock:
-            if word not in self._numbers:
-                self.words.append(word)
-                self.characters += len(word)
-                self._numbers[word] = len(self.words) - 1
-            return self._numbers[word]
-
-    def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """The number of each word."""
-        found = np.fromiter(map(self._numbers.get, words, repeat(-1)), dtype=np.int64, count=len(words))
-        for at in np.flatnonzero(found < 0).tolist():
-            found[at] = self.number(words[at])
-        return found
-
-    def column(
-        self, facts: Callable[[Sequence[str]], Sequence[int]], kind: type[np.generic] = np.int64
-    ) -> NDArray[Any]:
-        """A fact of all words by number, found once a word; room for further words may follow."""
-        with self._lock:
-            values, filled = self._columns.pop(facts, (np.empty(0, kind), 0))
-            while filled < len(self.words):  # to find facts may add words
-                new = facts(self.words[filled:])
-                if filled + len(new) > len(values):
-                    values = np.concatenate((values[:filled], np.empty(filled + 2 * len(new), kind)))
-                values[filled : filled + len(new)] = new
-                filled += len(new)
-            self._columns[facts] = values, filled  # in the order of their last use
-            if len(self._columns) > KEPT_COLUMNS:
-                del self._columns[next(iter(self._columns))]
-            return values
-
-    def stems(self, words: Sequence[str]) -> list[int]:
-        """Numbers of the stems of words; -1 for a function word and for what holds no letter or digit."""
-        codes, offsets = encode(words)
-        letters = np.append(0, np.cumsum(character_kinds(codes) > 0))[offsets]
-        return [
-            -1 if empty or word in STOP_WORDS else self.number(stem(word))
-            for word, empty in zip(words, (np.diff(letters) == 0).tolist(), strict=True)
-        ]
-
-    def speech(self, words: Sequence[str]) -> list[Speech]:
-        """Parts of speech of words."""
-        return list(map(speech_of, map(self._segmenter.tag, words)))
+@lru_cache(maxsize=KEPT_WORDS)
+def _hash_and_speech(word: str, by: str) -> tuple[int, Speech]:
+    """The 64-bit hash of a word, and its part of speech by the segmenter of this name."""
+    return hash64(word), speech_of(segmenter(by).tag(word))
 
 
-def _hashes(words: Sequence[str]) -> list[int]:
-    return list(map(hash64, words))
+@lru_cache(maxsize=KEPT_WORDS)
+def _content_stem(word: str) -> str:
+    """The stem of a word; empty of a function word and of what holds no letter or digit."""
+    return stem(word) if word not in STOP_WORDS and any(map(kind_of, map(ord, word))) else ""
 
 
-def _sizes(words: Sequence[str]) -> list[int]:
-    return list(map(len, words))
-
-
-_lexicons: dict[str, Lexicon] = {}
-
-
-def _lexicon(by: str) -> Lexicon:
-    """The lexicon of a segmenter; a new one begins when it is full."""
-    found = _lexicons.get(by)
-    if found is None or len(found.words) > KEPT_WORDS or found.characters > KEPT_CHARACTERS:
-        found = _lexicons[by] = Lexicon(by)
-    return found
+def _each(kept_facts: Any, words: Iterable[str], *further: str) -> list[Any]:
+    """A fact of each word; that of a long one is not kept."""
+    return [
+        (kept_facts if len(word) <= KEPT_CHARACTERS else kept_facts.__wrapped__)(word, *further)
+        for word in words
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +76,6 @@ class WordBatch:
         ids: place in the vocabulary of each occurrence, in text order.
         offsets: words of page ``i`` are ``ids[offsets[i]:offsets[i + 1]]``; shape (pages + 1,).
         sentence: running number of the sentence each occurrence stands in; never shared by two pages.
-        lexicon: where further facts of the words are found.
-        numbers: number of each distinct word in the lexicon.
     """
 
     vocabulary: tuple[str, ...]
@@ -156,8 +85,6 @@ class WordBatch:
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
     sentence: NDArray[np.int64]
-    lexicon: Lexicon
-    numbers: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -203,28 +130,24 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     """
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     edges = batch.offsets + np.arange(len(batch) + 1)
-    cut, lexicon = segmenter(by).cut_codes(codes), _lexicon(by)
-    number = lexicon.numbers(cut.distinct)
-    stems = lexicon.column(lexicon.stems)[number]
-    kept = stems[stems >= 0]
-    first = np.empty(len(lexicon.words), dtype=np.int64)
-    first[kept[::-1]] = np.arange(len(kept))[::-1]  # several words may have one stem
-    leads = first[kept] == np.arange(len(kept))
-    numbers, place = kept[leads], np.cumsum(leads) - 1
-    stem_of = stems[cut.ids]
-    content = stem_of >= 0
+    cut = segmenter(by).cut_codes(codes)
+    numbers: dict[str, int] = {}  # of stems: several words may have one
+    stems = [
+        numbers.setdefault(each, len(numbers)) if each else -1 for each in _each(_content_stem, cut.distinct)
+    ]
+    ids = np.array(stems, dtype=np.int64)[cut.ids]
+    content = ids >= 0
     starts = cut.starts[content]
     marks = np.concatenate(([0], np.cumsum(sentence_ends(codes))))
+    facts = _each(_hash_and_speech, numbers, by)
     return WordBatch(
-        vocabulary=tuple(map(lexicon.words.__getitem__, numbers.tolist())),
-        hashes=lexicon.column(_hashes, np.uint64)[numbers],
-        speech=lexicon.column(lexicon.speech)[numbers],
-        sizes=lexicon.column(_sizes)[numbers],
-        ids=place[first[stem_of[content]]],
+        vocabulary=tuple(numbers),
+        hashes=np.array([each for each, _ in facts], dtype=np.uint64),
+        speech=np.array([speech for _, speech in facts], dtype=np.int64),
+        sizes=np.array(list(map(len, numbers)), dtype=np.int64),
+        ids=ids[content],
         offsets=np.searchsorted(starts, edges),
         sentence=marks[starts],
-        lexicon=lexicon,
-        numbers=numbers,
     )
 
 

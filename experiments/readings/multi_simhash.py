@@ -42,5 +42,5 @@ class MultiSimhashEach(MultiSimhash):
         """Both fingerprints of each page; 0 where a page has no content word."""
         windows = self._windows(words, distinct_words(words))
         near = np.flatnonzero(windows)
-        codes = self._codes(words)[words.ids[near]]
+        codes = self._synonyms.codes(words)[words.ids[near]]
         return super().values(words)[0], fingerprints(codes, words.pages[near], len(words), windows[near])

@@ -63,7 +63,6 @@ def with_phrases(words: WordBatch, least: int) -> WordBatch:
         ids=number,
         offsets=np.concatenate(([0], np.cumsum(kept)))[words.offsets],
         sentence=words.sentence[kept],
-        numbers=words.lexicon.numbers(vocabulary),
     )
 
 

@@ -74,7 +74,6 @@ def test_methods_of_words_use_the_segmenter_of_the_settings(
 ) -> None:
     """Here jieba-hmm is made to cut everything into characters: only features made with it change."""
     monkeypatch.setattr(segmenter("jieba-hmm"), "cut", list)
-    monkeypatch.setattr("es_dedup.text.words._lexicons", {})
     content = Content("".join(ZH) * 6)
     found = {}
     for name in NAMES:

@@ -47,20 +47,15 @@ def test_words_never_depend_on_the_batch(texts: list[str]) -> None:
         assert np.diff(sentence).tolist() == np.diff(alone.sentence).tolist()
 
 
-def test_a_lexicon_is_one_for_all_threads_and_begins_anew_when_it_is_full(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("es_dedup.text.words._lexicons", {})
-    monkeypatch.setattr("es_dedup.text.words.KEPT_WORDS", 100)
-    pages = [" ".join(f"w{page * 7 + at} 水泵" for at in range(60)) for page in range(40)]
+def test_facts_of_words_are_right_in_all_threads_and_of_long_words_too() -> None:
+    pages = [" ".join(f"{'w' * at}{page * 7 + at} 水泵" for at in range(1, 90)) for page in range(40)]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(words_of, pages))
-    assert len({id(words.lexicon) for words in found}) > 1
     for page, words in zip(pages, found, strict=True):
         assert words.words(0) == page.split()
         assert words.hashes.tolist() == list(map(hash64, words.vocabulary))
         assert words.sizes.tolist() == list(map(len, words.vocabulary))
-        assert [words.lexicon.words[at] for at in words.numbers.tolist()] == list(words.vocabulary)
+        assert words.speech.tolist() == [speech_of(segmenter().tag(word)) for word in words.vocabulary]
 
 
 def test_sentences_end_where_the_reference_ends_them() -> None:
