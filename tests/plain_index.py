@@ -19,6 +19,18 @@ from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSumm
 from es_dedup.text.tokens import characters_apart
 
 
+def includes(scope: Scope, site: str, published: str, length: int) -> bool:
+    """Whether a page of this site, time of publication and length lies inside."""
+    first, last = scope.published_from, scope.published_to
+    return (
+        (scope.site is None or site == scope.site)
+        and (first is None or "" != published >= first)
+        and (last is None or "" != published[: len(last)] <= last)
+        and (scope.min_length is None or length >= scope.min_length)
+        and (scope.max_length is None or length <= scope.max_length)
+    )
+
+
 class PlainIndex(Index):
     """All ports over dictionaries of one object; nothing is kept beyond it."""
 
@@ -90,7 +102,7 @@ class PlainIndex(Index):
         scope, found = query.scope or Scope(), []
         for name, page in self._pages.items():
             weight = sum((weights[term] for term in terms[name] & (weights.keys() - capped)), Fraction(0))
-            inside = scope.includes(page.site, page.published, page.length)
+            inside = includes(scope, page.site, page.published, page.length)
             if weight >= 1 and inside and name != query.exclude:
                 found.append((-weight, name))
         best = tuple(Candidate(name, float(-weight)) for weight, name in sorted(found)[: query.limit])
@@ -291,7 +303,7 @@ def _summary(
     times = [
         each.published
         for each in records.values()
-        if query.scope.includes(each.site, each.published, each.length)
+        if includes(query.scope, each.site, each.published, each.length)
     ]
     if scoped and not times:
         return None

@@ -225,7 +225,11 @@ class TermGroup:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Limits a candidate query to part of the index; each field None means: no limit."""
+    """Limits a candidate query to part of the index; each field None means: no limit.
+
+    Bounds are inclusive and times are compared as text. An upper bound of less precision covers all that begins with it
+    (``2024-05`` all of May). A page without time lies outside any bound on time.
+    """
 
     site: str | None = None
     published_from: str | None = None
@@ -237,21 +241,6 @@ class Scope:
     def bounded(self) -> bool:
         """Whether any limit is set."""
         return self != Scope()
-
-    def includes(self, site: str, published: str, length: int) -> bool:
-        """Whether a page of this site, time of publication and length lies inside.
-
-        Bounds are inclusive and times are compared as text. An upper bound of less precision covers all that begins with it
-        (``2024-05`` all of May). A page without time lies outside any bound on time.
-        """
-        first, last = self.published_from, self.published_to
-        return (
-            (self.site is None or site == self.site)
-            and (first is None or "" != published >= first)
-            and (last is None or "" != published[: len(last)] <= last)
-            and (self.min_length is None or length >= self.min_length)
-            and (self.max_length is None or length <= self.max_length)
-        )
 
 
 @dataclass(frozen=True, slots=True)
