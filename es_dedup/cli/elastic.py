@@ -18,12 +18,19 @@ from es_dedup.cli.session import Session
 from es_dedup.cli.targets import output_target
 from es_dedup.errors import DedupError, NotAnIndex, QueueUnavailable
 from es_dedup.index.jobs import Job, JobState
+from es_dedup.index.source_index import SourceFields
+from es_dedup.maintenance import attach as attaching
+from es_dedup.maintenance import audit as auditing
+from es_dedup.maintenance import documents
+from es_dedup.maintenance import purge as purging
+from es_dedup.maintenance import reindex as reindexing
+from es_dedup.maintenance.runner import KINDS, Runner, preview, run_follow, start_follow
+from es_dedup.maintenance.status import FOLLOW, job_status, unfinished_jobs
 from es_dedup.temporary import folder_of_process
 
 if TYPE_CHECKING:
     from es_dedup.batch.whole_corpus import ReclusterReport
     from es_dedup.maintenance.context import MaintenanceContext
-    from es_dedup.maintenance.runner import Runner
 
 LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
 SHOWN_NAMES: Final = 5
@@ -67,12 +74,9 @@ def attach(
         published_field: Field with the time of publication.
         site_field: Field with the site (default: taken from the URL).
     """
-    from es_dedup.index.source_index import SourceFields
-    from es_dedup.maintenance.attach import attach as attach_
-
     fields = SourceFields(content_field, html, title_field, url_field, published_field, site_field)
     with session.site() as site:
-        done = attach_(site, target, fields, dry_run=dry_run, force=force)
+        done = attaching.attach(site, target, fields, dry_run=dry_run, force=force)
     facts = {"indices": done.indices, "documents": done.documents}
     if done.indices != (target,):
         facts["add to your index template"] = json.dumps({"mappings": {"properties": done.mapping}})
@@ -95,10 +99,8 @@ def detach(
     Args:
         keep_fields: Keep the `dedup` field in the documents.
     """
-    from es_dedup.maintenance.attach import detach as detach_
-
     with session.site() as site:
-        done = asdict(detach_(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force))
+        done = asdict(attaching.detach(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force))
     head = "would be detached" if dry_run else "detached"
     session.output.result({head: target, **done}, {"dry_run": dry_run, **done})
 
@@ -141,8 +143,6 @@ def reindex(session: Session, *, roll_back: bool = False, abandon: bool = False)
         roll_back: Switch back to the previous generation.
         abandon: Remove an unfinished generation.
     """
-    from es_dedup.maintenance import reindex as reindexing
-
     session.reach()
     place, settings = session.db, session.settings
     if abandon:
@@ -163,8 +163,6 @@ def recluster(
     updates their documents; else it runs in this process.
     """
     if session.remote:
-        from es_dedup.maintenance.runner import preview
-
         with session.site() as site:
             if site.attachments and dry_run:
                 _show_recluster(session, preview(site, force=True), dry_run=True)
@@ -198,17 +196,13 @@ def audit(session: Session, *, repair: bool = False, force: Force = False) -> Ex
     Args:
         repair: Repair what is found.
     """
-    from es_dedup.maintenance.audit import KINDS
-    from es_dedup.maintenance.audit import audit as audit_
-    from es_dedup.maintenance.status import FOLLOW, unfinished_jobs
-
     output = session.output
     with session.site(read_only=not repair) as site:
-        found = audit_(site, repair=repair, force=force)
+        found = auditing.audit(site, repair=repair, force=force)
         working = [] if found.clean else [each for each in unfinished_jobs(site) if each.what != FOLLOW]
     said = found.as_dict()
     facts = {name: said[name] for name in ("documents", "pages", "clusters", "dead")}
-    facts |= {KINDS[kind]: len(names) for kind, names in found.found.items() if names}
+    facts |= {auditing.KINDS[kind]: len(names) for kind, names in found.found.items() if names}
     output.result(facts, said)
     for kind, names in found.found.items():
         for name in names[:SHOWN_NAMES]:
@@ -256,14 +250,14 @@ def purge(
         raise typer.BadParameter("--apply needs either --backup FILE or --no-backup", param_hint="--apply")
     if restore is not None or target is None:
         return _restore(session, restore or Path(), rate)
-    from es_dedup.maintenance.purge import purge as purge_
-
     output = session.output
     if backup is not None:
         output_target(backup, session, "--backup")
     with session.site() as site, session.progress() as progress:
         counter = progress.counter("purge")
-        done = purge_(site, target, backup, dry_run=not apply, rate=rate, force=force, progress=counter)
+        done = purging.purge(
+            site, target, backup, dry_run=not apply, rate=rate, force=force, progress=counter
+        )
     shown = {"deleted" if apply else "would be deleted": done.deleted, "not there any more": done.gone}
     kept = {f"kept: {reason}": count for reason, count in done.kept.items()}
     said = {"dry_run": not apply, "deleted": done.deleted, "gone": done.gone, "kept": dict(done.kept)}
@@ -278,10 +272,8 @@ def purge(
 
 
 def _restore(session: Session, path: Path, rate: float | None) -> ExitCode:
-    from es_dedup.maintenance.purge import restore
-
     with session.site() as site, session.progress() as progress:
-        done = restore(site, path, rate=rate, progress=progress.counter("restore"))
+        done = purging.restore(site, path, rate=rate, progress=progress.counter("restore"))
     facts = {"restored": done.restored, "there already": done.there, "failed": len(done.failed)}
     session.output.result(facts, asdict(done))
     session.output.warn_each("not restored", done.failed, SHOWN_FAILURES)
@@ -305,8 +297,6 @@ def jobs(
         resume: Resume.
         cancel: Cancel; what is written stays.
     """
-    from es_dedup.maintenance.runner import Runner
-
     asked = {JobState.PAUSED: pause, JobState.RUNNING: resume, JobState.CANCELLED: cancel}
     states = [state for state, given in asked.items() if given]
     if states and (job is None or len(states) > 1):
@@ -330,7 +320,6 @@ def follow(session: Session, *, once: bool = False, inline: Inline = False, rate
     Args:
         once: End when everything that was written is processed.
     """
-    from es_dedup.maintenance.runner import run_follow, start_follow
 
     def run(runner: Runner, job_id: str) -> Job:
         return run_follow(runner, job_id, session.output.note)
@@ -351,8 +340,6 @@ def run_job(
     session: Session, site: MaintenanceContext, what: str, options: Mapping[str, Any], *, inline: bool
 ) -> None:
     """Begin a job, or go on with it, and work on it here or have workers do so; without a queue for the workers no job is begun."""
-    from es_dedup.maintenance.runner import Runner
-
     output = session.output
     if not inline:
         _check_queue(session)
@@ -378,8 +365,6 @@ def _check_queue(session: Session) -> None:
 
 def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: bool) -> Job:
     """Work on a job here, or send its parts to workers; a job whose parts cannot be sent is paused."""
-    from es_dedup.maintenance.runner import KINDS, Runner
-
     runner = Runner(site)
     if inline:
         return _work_here(session, site, job.id, Runner.run)
@@ -401,9 +386,6 @@ def _work_here(
     resume: str = "",
 ) -> Job:
     """Work on a job until it is over, with progress; Ctrl-C pauses it, and ``resume`` is the command that goes on."""
-    from es_dedup.maintenance.runner import Runner
-    from es_dedup.maintenance.status import job_status
-
     last_look = -LOOK_SECONDS
 
     def show(_stage: str, _counts: Mapping[str, int], _seconds: float) -> None:
@@ -429,8 +411,6 @@ def _work_here(
 
 def _show_jobs(session: Session, site: MaintenanceContext, jobs: list[Job]) -> None:
     """A table of jobs."""
-    from es_dedup.maintenance.status import job_status
-
     listed = [job_status(site, each) for each in jobs]
     head = ("job", "what", "state", "stage", "progress", "counts", "note")
     session.output.table(head, (each.row() for each in listed), listed)
@@ -502,22 +482,18 @@ def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None
 
     A page leaves the list after it was processed, or after Redis has taken its message; without Redis the list stays as it is.
     """
-    from es_dedup.maintenance.documents import replay as replay_
-
     with session.site() as site:
         if inline:
-            replayed = replay_(site, ids)
+            replayed = documents.replay(site, ids)
         else:
             with session.dispatcher() as dispatcher:
-                replayed = replay_(site, ids, send=dispatcher.ingest)
+                replayed = documents.replay(site, ids, send=dispatcher.ingest)
         left = site.jobs.count_dead()
     session.output.result({"replayed": replayed, "dead": left})
 
 
 def drop(session: Session, ids: Ids = None) -> None:
     """Delete dead letters; their documents have no `dedup` field until they are changed or backfilled."""
-    from es_dedup.maintenance.documents import dead_letters
-
     with session.site() as site:
-        dropped = site.jobs.drop_dead(dead_letters(site, ids))
+        dropped = site.jobs.drop_dead(documents.dead_letters(site, ids))
     session.output.result({"dropped": dropped})

@@ -10,24 +10,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from es_dedup.batch.annotations import read_jsonl
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake
 from es_dedup.cli.output import Output
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import OutputFile, output_target, write_target
+from es_dedup.decision.match_rules import RULES
+from es_dedup.decision.rules import without_rules
+from es_dedup.decision.thresholds import thresholds_of
+from es_dedup.decision.voting import decided_by, voters_of
 from es_dedup.errors import InputError
+from es_dedup.evaluation import Axis, read_labels
+from es_dedup.evaluation import tune as tune_
+from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
+from es_dedup.evaluation.labels import UNDECIDED
+from es_dedup.evaluation.rule_thresholds import sweeps_of
+from es_dedup.evaluation.runner import BY_RULES, Measured, report
+from es_dedup.evaluation.runner import measure as measure_
 from es_dedup.readers import ReadOptions
 
 if TYPE_CHECKING:
-    from es_dedup.evaluation import (
-        Axis,
-        EvaluationReport,
-        LabelledPair,
-        PairScores,
-        Share,
-        TuneReport,
-    )
-    from es_dedup.evaluation.runner import Measured
+    from es_dedup.evaluation import EvaluationReport, LabelledPair, PairScores, Share, TuneReport
     from es_dedup.evaluation.tune import Measures
 
 MAX_VALUES: Final = 40
@@ -56,9 +60,6 @@ def eval_(
     Args:
         method: Method to report in addition to the decision rules (default: all).
     """
-    from es_dedup.decision.voting import decided_by
-    from es_dedup.evaluation.runner import report
-
     _check_methods(session, method or ())
     ground = _measure(session, labels, corpus, options)
     found = report(ground.measured, ground.labels, method or None)
@@ -116,9 +117,6 @@ def _sweep_rules(
     session: Session, measured: Measured, names: Iterable[str], sweep: Callable[..., TuneReport]
 ) -> None:
     """Sweep each threshold of these rules, with all others at their current values."""
-    from es_dedup.decision.match_rules import RULES
-    from es_dedup.evaluation.rule_thresholds import sweeps_of
-
     output = session.output
     rules = [each.name for each in RULES if {each.name, each.group}.intersection(names)]
     sweeps = [(name, each) for name in rules for each in sweeps_of(measured.rules, name, MAX_VALUES)]
@@ -157,9 +155,6 @@ def labels(
         by_reader: Write what each reader said and took back, as `--import` reads it.
         import_: First take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.
     """
-    from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
-    from es_dedup.evaluation.labels import UNDECIDED
-
     inputs = [] if import_ is None else [import_]
     target = output_target(output, session, "--output", inputs) if output else None
     if import_ is not None:
@@ -183,8 +178,6 @@ def labels(
 
 
 def _import_labels(session: Session, source: Path) -> None:
-    from es_dedup.batch.annotations import read_jsonl
-
     with source.open(encoding="utf-8") as lines:
         given = list(read_jsonl(lines, str(source)))
     session.read(quiet=True).close()
@@ -204,14 +197,11 @@ class _Ground:
 
 def _measure(session: Session, labels: Path, corpus: list[str], options: ReadOptions) -> _Ground:
     """Measure the index on the labelled pairs."""
-    from es_dedup.evaluation import read_labels
-    from es_dedup.evaluation.runner import measure
-
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
     with session.scratch() as dedup, session.progress() as progress:
         done = dedup.scan(intake.pages(), progress=progress)
-        measured = measure(dedup, pairs, progress.counter("verify"))
+        measured = measure_(dedup, pairs, progress.counter("verify"))
     check_labels(labels, pairs, measured.missing)
     return _Ground(pairs, measured, intake.failed + len(done.failed))
 
@@ -239,8 +229,6 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _check_methods(session: Session, methods: Iterable[str]) -> None:
-    from es_dedup.evaluation.runner import BY_RULES
-
     enabled = (BY_RULES, *session.settings.detectors)
     for name in methods:
         if name not in enabled:
@@ -250,10 +238,6 @@ def _check_methods(session: Session, methods: Iterable[str]) -> None:
 
 
 def _check_rules(session: Session, names: Iterable[str]) -> None:
-    from es_dedup.decision.rules import without_rules
-    from es_dedup.decision.thresholds import thresholds_of
-    from es_dedup.decision.voting import decided_by, voters_of
-
     if names and voters_of(session.settings):
         problem = f"no rule is asked, {decided_by(session.settings)} decides"
         raise typer.BadParameter(problem, param_hint="--rule")
@@ -262,8 +246,6 @@ def _check_rules(session: Session, names: Iterable[str]) -> None:
 
 def _main_measures(measured: Measured) -> list[str]:
     """The score of the decision rules; of each method the first measure that has a threshold, or its score."""
-    from es_dedup.evaluation.runner import BY_RULES
-
     first = {BY_RULES: f"{BY_RULES}.score"}
     for name in measured.thresholds:
         first.setdefault(name.partition(".")[0], name)
@@ -274,8 +256,6 @@ def _main_measures(measured: Measured) -> list[str]:
 
 def _axis_of(measured: Measured, name: str) -> Axis:
     """The values of a measure, thinned out where there are many."""
-    from es_dedup.evaluation import Axis
-
     values = sorted({found[name] for found in measured.measures.values() if name in found})
     if not values:
         known = ", ".join(sorted({name for found in measured.measures.values() for name in found}))
@@ -289,10 +269,8 @@ def _axis_of(measured: Measured, name: str) -> Axis:
 def _swept(
     labels: Sequence[LabelledPair], measures: Measures, axis: Axis, current: float | None, **how: Any
 ) -> TuneReport:
-    from es_dedup.evaluation import tune
-
     try:
-        return tune(labels, measures, axis, current=current, **how)
+        return tune_(labels, measures, axis, current=current, **how)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 

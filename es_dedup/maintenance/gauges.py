@@ -24,7 +24,7 @@ def stored_families(context: MaintenanceContext) -> Iterator[GaugeMetricFamily]:
     """
     counts = source_counts(context)
     text = "Documents of attached indices: all, with a dedup field, and waiting for a decision"
-    yield _labelled("es_dedup_source_documents", text, "state", counts)
+    yield labelled("es_dedup_source_documents", text, "state", counts)
     stored, learned = context.index.count(), pages_learned(context.index.note(STATISTICS))
     single: dict[str, tuple[str, float]] = {
         "es_dedup_pages": ("Stored pages", stored),
@@ -48,27 +48,37 @@ def stored_families(context: MaintenanceContext) -> Iterator[GaugeMetricFamily]:
         "processed by following (follow); seconds since 1970"
     )
     times = {what: at / 1000 for what, at in last_times(context).items() if at is not None}
-    yield _labelled("es_dedup_last_timestamp_seconds", text, "what", times)
+    yield labelled("es_dedup_last_timestamp_seconds", text, "what", times)
 
 
-def _labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+def labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    """A family of gauges, one for each value of a label."""
     family = GaugeMetricFamily(name, text, labels=(label,))
     for value, number in values.items():
         family.add_metric([value], number)
     return family
 
 
-def server_families(
-    servers: Mapping[str, Callable[[], Iterable[GaugeMetricFamily]]],
-) -> Iterator[GaugeMetricFamily]:
-    """The families of gauges of each server, then ``es_dedup_up``, which alone names a server that does not answer."""
-    up: dict[str, float] = {}
-    for server, ask in servers.items():
-        try:
-            families = list(ask())
-        except (DedupError, OSError):
-            up[server] = 0
-        else:
-            up[server] = 1
-            yield from families
-    yield _labelled("es_dedup_up", "Whether a server answers", "server", up)
+class ServerGauges:
+    """Asks servers at each scrape: their families of gauges, then ``es_dedup_up``, which alone names a server that does not answer.
+
+    Args:
+        servers: what gives the families, by name of the server.
+    """
+
+    def __init__(self, servers: Mapping[str, Callable[[], Iterable[GaugeMetricFamily]]]) -> None:
+        self._servers = servers
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The families, as Prometheus asks for them."""
+        up: dict[str, float] = {}
+        for server, ask in self._servers.items():
+            try:
+                families = list(ask())
+            except (DedupError, OSError):
+                up[server] = 0
+            else:
+                up[server] = 1
+                yield from families
+        if up:
+            yield labelled("es_dedup_up", "Whether a server answers", "server", up)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.jobs import Job, Partition
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.maintenance.follow import FollowState
     from es_dedup.settings.servers import MaintenanceConfig
 
 BEAT: Final = "beat"
@@ -217,24 +218,24 @@ class FollowStatus:
 
 def follow_status(context: MaintenanceContext) -> FollowStatus | None:
     """How far behind following is; None when nothing was ever followed."""
-    job = _last(context.jobs.jobs())
-    if job is None:
+    if (followed := _followed(context)) is None:
         return None
-    state = follow_state(context, job)
+    job, state = followed
     behind = state.positions.behind(context.source_index.writes(context.indices()))
     return FollowStatus(job.id, str(job.state), behind, _since(state.at), _since(state.deletions.looked))
 
 
 def followed_until(context: MaintenanceContext) -> int | None:
     """Time until which all writes are dealt with, in milliseconds since 1970; None when that was never so."""
-    job = _last(context.jobs.jobs())
-    return None if job is None else follow_state(context, job).at or None
+    followed = _followed(context)
+    return followed[1].at or None if followed else None
 
 
-def _last(jobs: Sequence[Job]) -> Job | None:
-    """The job that follows, or the last one that did."""
-    found = (job for job in jobs if job.what == FOLLOW)
-    return max(found, key=lambda job: (not job.state.over, job.changed), default=None)
+def _followed(context: MaintenanceContext) -> tuple[Job, FollowState] | None:
+    """The job that follows, or the last one that did, and how far it has come."""
+    jobs = [job for job in context.jobs.jobs() if job.what == FOLLOW]
+    job = max(jobs, key=lambda job: (not job.state.over, job.changed), default=None)
+    return None if job is None else (job, follow_state(context, job))
 
 
 def _since(at: int) -> float | None:

@@ -17,7 +17,7 @@ from prometheus_client import (
 from es_dedup.errors import NotAnIndex
 from es_dedup.index.factory import is_remote
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.gauges import server_families, stored_families
+from es_dedup.maintenance.gauges import ServerGauges, stored_families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,20 +28,14 @@ if TYPE_CHECKING:
 MEDIA_TYPE: Final = CONTENT_TYPE_LATEST
 
 
-class StoredGauges:
-    """Asks Elasticsearch at each scrape; tells nothing of an index in a file, or without attached source indices."""
+def stored_gauges(place: str, settings: Settings) -> ServerGauges:
+    """What workers tell of an index, too; nothing of one in a file, or without attached source indices."""
 
-    def __init__(self, place: str, settings: Settings) -> None:
-        self._place, self._settings = place, settings
-
-    def collect(self) -> Iterator[Any]:
-        """Families of gauges, see ``server_families``."""
-        if is_remote(self._place):
-            yield from server_families({"elasticsearch": self._stored})
-
-    def _stored(self) -> Iterator[Any]:
-        with suppress(NotAnIndex), open_context(self._place, self._settings, read_only=True) as context:
+    def stored() -> Iterator[Any]:
+        with suppress(NotAnIndex), open_context(place, settings, read_only=True) as context:
             yield from stored_families(context) if context.attachments else ()
+
+    return ServerGauges({"elasticsearch": stored} if is_remote(place) else {})
 
 
 class Metrics:
@@ -49,7 +43,7 @@ class Metrics:
 
     def __init__(self, workers: Workers, place: str, settings: Settings) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(StoredGauges(place, settings))
+        self._registry.register(stored_gauges(place, settings))
         self._requests = Counter(
             "es_dedup_http_requests",
             "Requests answered, by method, route and status",

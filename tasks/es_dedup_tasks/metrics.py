@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
-from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from es_dedup.index.elastic.server import watch
-from es_dedup.maintenance.gauges import server_families, stored_families
+from es_dedup.maintenance.gauges import ServerGauges, labelled, stored_families
 from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher, opener
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from prometheus_client.core import GaugeMetricFamily
 
     from es_dedup.hook import HookReport
     from es_dedup.settings import Settings
@@ -87,30 +88,19 @@ def watched(task: str) -> Iterator[None]:
         raise
 
 
-class QueueGauges:
-    """Asks Redis and Elasticsearch at each scrape: messages that wait, and ``stored_families``."""
+def worker_gauges(place: str, settings: Settings) -> ServerGauges:
+    """Messages that wait in Redis, and what Elasticsearch has stored."""
+    context, queues = opener(place, settings), CeleryDispatcher(place, settings)
 
-    def __init__(self, place: str, settings: Settings) -> None:
-        self._context = opener(place, settings)
-        self._queues = CeleryDispatcher(place, settings)
+    def depths() -> list[GaugeMetricFamily]:
+        return [labelled("es_dedup_queue_depth", "Messages that wait", "queue", queues.depths())]
 
-    def collect(self) -> Iterator[Any]:
-        """Families of gauges, see ``server_families``."""
-        return server_families({"redis": self._depths, "elasticsearch": self._stored})
-
-    def _depths(self) -> Iterator[Any]:
-        family = GaugeMetricFamily("es_dedup_queue_depth", "Messages that wait", labels=("queue",))
-        for queue, depth in self._queues.depths().items():
-            family.add_metric([queue], depth)
-        yield family
-
-    def _stored(self) -> Iterator[Any]:
-        return stored_families(self._context())
+    return ServerGauges({"redis": depths, "elasticsearch": lambda: stored_families(context())})
 
 
 def serve(port: int, place: str, settings: Settings) -> None:
     """Answer Prometheus on a port of all addresses; the processes of this worker keep figures in one folder."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    registry.register(QueueGauges(place, settings))
+    registry.register(worker_gauges(place, settings))
     start_http_server(port, registry=registry)

@@ -11,7 +11,7 @@ from es_dedup_tasks import metrics
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 
 from es_dedup.maintenance.runner import Runner, start_follow
-from es_dedup.serve.metrics import StoredGauges
+from es_dedup.serve.metrics import stored_gauges
 from tests.source_indices import attached, made_up_documents, put, settings, source_index
 from tests.workers import broker
 
@@ -46,8 +46,8 @@ def test_all_metrics_that_are_asked_for_are_exported_and_both_servers_tell_the_s
         site.index.refresh()
         config = settings(broker=broker())
         worker, serve = CollectorRegistry(), CollectorRegistry()
-        worker.register(metrics.QueueGauges(site.place, config))
-        serve.register(StoredGauges(site.place, config))
+        worker.register(metrics.worker_gauges(site.place, config))
+        serve.register(stored_gauges(site.place, config))
         of_worker, of_serve = (samples(generate_latest(each).decode()) for each in (worker, serve))
     redis = {each for each in of_worker if "queue_depth" in each or 'server="redis"' in each}
     assert of_serve == {each: value for each, value in of_worker.items() if each not in redis}
@@ -71,10 +71,10 @@ def test_all_metrics_that_are_asked_for_are_exported_and_both_servers_tell_the_s
 
 def test_a_server_that_does_not_answer_is_told_and_gives_no_figures() -> None:
     gone = CollectorRegistry()
-    gone.register(StoredGauges("http://127.0.0.1:9/none", settings()))
+    gone.register(stored_gauges("http://127.0.0.1:9/none", settings()))
     assert samples(generate_latest(gone).decode()) == {'es_dedup_up{server="elasticsearch"}': 0}
     file = CollectorRegistry()
-    file.register(StoredGauges("pages.db", settings()))
+    file.register(stored_gauges("pages.db", settings()))
     assert samples(generate_latest(file).decode()) == {}
 
 

@@ -50,7 +50,7 @@ def scanned() -> None:
     jsonl("more.jsonl", ("e", STORY), ("f", NEW))
     jsonl("new.jsonl", ("f", NEW))
     Path("story.txt").write_text(STORY, encoding="utf-8")
-    Path("damaged.txt").write_bytes(b"\xff\xff\xff")
+    Path("damaged.txt").write_bytes(b"\0" * 9)
 
 
 def lines(result: Result) -> list[Any]:
@@ -71,7 +71,7 @@ def test_what_each_command_shows(scanned: None) -> None:
         ("explain a b --evidence", 0, merged, evidence),
         ("explain a story.txt", 0, "merged"),
         ("explain a nothing", 1, "no page 'nothing' is stored"),
-        ("explain a damaged.txt", 1, "encoding"),
+        ("explain a damaged.txt", 1, "binary data"),
         ("explain a pages.jsonl", 1, "holds several pages"),
         ("explain a", 2, "name a second page"),
         ("clusters --quiet", 0, rf"^pages\tcluster\t.*\n2\ta\t{title(STORY)}\t"),
