@@ -102,7 +102,7 @@ class Corpus:
         place = sort_key(config)
         parts = [
             np.array([place(key)[:3] for key in self.keys_of(rows)], dtype=np.int64)
-            for rows in self._pieces()
+            for rows in pieces(len(self), ROWS)
         ]
         by_id = np.arange(len(self))  # the last sort key
         if self.folder is None:
@@ -117,7 +117,7 @@ class Corpus:
         if self.folder is None:
             yield 0, self.pages.table
             return
-        for rows in self._pieces():
+        for rows in pieces(len(self), ROWS):
             yield int(rows[0]), self.features(rows)
 
     def features(self, rows: Rows) -> FeatureTable:
@@ -156,9 +156,11 @@ class Corpus:
         self._payloads.close()
         self._stored_keys.close()
 
-    def _pieces(self) -> Iterator[Rows]:
-        for first in range(0, len(self), ROWS):
-            yield np.arange(first, min(first + ROWS, len(self)))
+
+def pieces(rows: int, size: int) -> Iterator[Rows]:
+    """So many rows in order, ``size`` at a time."""
+    for first in range(0, rows, size):
+        yield np.arange(first, min(first + size, rows))
 
 
 def _numbers(keys: Sequence[PageKey], table: FeatureTable) -> tuple[NDArray[Any], ...]:

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -124,7 +124,16 @@ def chunks(
         for page in group
     )
     work = make if by_threads else _work
-    with _threads(min(FEATURE_THREADS, workers)) if by_threads else _processes(workers, given) as pool:
+    with ExitStack() as stack:
+        # For texts threads: the native core works outside the interpreter's lock, and a page is sent nowhere.
+        some = min(FEATURE_THREADS, workers)
+        pool: Executor = (
+            ThreadPoolExecutor(some, thread_name_prefix="es-dedup-features")
+            if by_threads
+            else _processes(workers, given)
+        )
+        # What leaves early, an interrupt too, does not wait for work that was submitted, but for the chunks that are being worked on.
+        stack.callback(pool.shutdown, cancel_futures=True)
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
         def next_chunk() -> Chunk:
@@ -144,19 +153,8 @@ def chunks(
             yield next_chunk()
 
 
-@contextmanager
-def _threads(workers: int) -> Iterator[Executor]:
-    """Threads, for texts: the native core works outside the interpreter's lock, and a page is sent nowhere."""
-    with ThreadPoolExecutor(workers, thread_name_prefix="es-dedup-features") as pool:
-        try:
-            yield pool
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _processes(workers: int, given: Mapping[str, Any]) -> Iterator[Executor]:
-    """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was submitted."""
+def _processes(workers: int, given: Mapping[str, Any]) -> Executor:
+    """Worker processes."""
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most processes start none
 
     extraction.create_extractor(given["settings"].extraction)  # what it loads is shared by forked processes
@@ -164,10 +162,7 @@ def _processes(workers: int, given: Mapping[str, Any]) -> Iterator[Executor]:
         workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
     )
     _widen(pool)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)  # ends with the chunks that are being worked on
+    return pool
 
 
 def _widen(pool: ProcessPoolExecutor) -> None:

@@ -54,7 +54,7 @@ class Recorded(Generic[EntryT]):
 
     rows: int = 0
     mark: str = ""
-    entries: Mapping[Hashable, EntryT] = field(default_factory=dict)
+    entries: Mapping[Any, EntryT] = field(default_factory=dict)
 
 
 Known = TypeVar("Known", bound=Recorded[Any])

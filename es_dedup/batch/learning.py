@@ -59,6 +59,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
     at_hand = corpus.folder is None and native.core is not None  # weighed where they are
     nothing = np.zeros(0, dtype=np.int64)
     samples = [PostingSample.of(unpack([]), nothing, corpus.place_keys[:0], corpus.days[:0])]
+    in_memory: tuple[RowFeatures, ...] = ()
     with ExitStack() as stack:
         grams, clauses, periods = (
             stack.enter_context(closing(Column(corpus.folder, name, np.uint64)))
@@ -71,7 +72,9 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
                 RowFeatures.of(cover.grams, cover.gram_masks, cover.gram_offsets, rows),
                 RowFeatures.of(cover.clauses, cover.clause_masks, cover.clause_offsets, rows),
             )
-            if not at_hand:
+            if at_hand:  # the only batch
+                in_memory = of_pages
+            else:
                 for column, features in zip((grams, clauses), of_pages, strict=True):
                     column.add(features.packed, features.ends - features.starts)
             some = take(whole.periods, rows)
@@ -81,8 +84,8 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
         sample = PostingSample.joined(samples)
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)
-        if at_hand:  # a corpus in memory has one batch
-            weighed = [weigh(each, sample) for each in of_pages]
+        if at_hand:
+            weighed = [weigh(each, sample) for each in in_memory]
         else:
             weighed = [_weights(each, sample, most) for each in (grams, clauses)]
         return Statistics(*weighed[0], *weighed[1], _noise(periods, sites, config, most), len(corpus))

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.batch.featurise import TextCodec
-    from es_dedup.extraction.port import Extractor
     from es_dedup.index.port import Index
-    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
@@ -160,33 +158,21 @@ def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
         holding = [
             concerned[name] for name, text in texts.items() if has_passage(text, ever[concerned[name].site])
         ]
-        if holding:
-            index.put_batch(_again(holding, texts, index, settings, extractor, codec))
+        pages = [
+            Page(
+                each.page_id,
+                text=texts[each.page_id],
+                url=each.url or None,
+                title=each.title or None,
+                published=each.published or None,
+                site=each.site,
+            )
+            for each in holding
+        ]
+        if pages:
+            ignored = load_ignored(index)
+            chunk = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
+            languages = [concerned[name].language for name in chunk.records.ids]
+            chunk = replace(chunk, records=replace(chunk.records, languages=languages))
+            index.put_batch(changed(chunk, concerned)[0].records)
     return without
-
-
-def _again(
-    stored: list[FeatureRecord],
-    texts: dict[str, str],
-    index: Index,
-    settings: Settings,
-    extractor: Extractor,
-    codec: TextCodec,
-) -> RecordBatch:
-    """Features of stored pages made again, of those that change."""
-    pages = [
-        Page(
-            each.page_id,
-            text=texts[each.page_id],
-            url=each.url or None,
-            title=each.title or None,
-            published=each.published or None,
-            site=each.site,
-        )
-        for each in stored
-    ]
-    ignored = load_ignored(index)
-    chunk = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
-    known = {each.page_id: each for each in stored}
-    records = replace(chunk.records, languages=[known[name].language for name in chunk.records.ids])
-    return changed(replace(chunk, records=records), known)[0].records

@@ -37,21 +37,16 @@ PAGES: Final = {
 class RecordedOverrides(Recorded[Override]):
     """The overrides of an index as they were read, those that were undone too; the key of an entry is its id."""
 
-    @property
-    def overrides(self) -> Mapping[str, Override]:
-        """All by id, by time."""
-        return self.entries  # type: ignore[return-value]
-
     @cached_property
     def constraints(self) -> Constraints:
         """What those in force demand of clusters."""
-        return constraints_of(self.overrides.values())
+        return constraints_of(self.entries.values())
 
     @cached_property
     def by_page(self) -> Mapping[str, tuple[Override, ...]]:
         """Those in force that name a page, by time."""
         by_page: dict[str, tuple[Override, ...]] = {}
-        for each in self.overrides.values():
+        for each in self.entries.values():
             for page in each.pages if each.in_force else ():
                 by_page[page] = (*by_page.get(page, ()), each)
         return by_page
@@ -59,12 +54,12 @@ class RecordedOverrides(Recorded[Override]):
     @cached_property
     def ignored(self) -> Ignored:
         """Passages by site that never count."""
-        return _passages(each for each in self.overrides.values() if each.in_force)
+        return _passages(each for each in self.entries.values() if each.in_force)
 
     @cached_property
     def ever_ignored(self) -> Ignored:
         """These, and passages of overrides that were undone."""
-        return _passages(self.overrides.values())
+        return _passages(self.entries.values())
 
 
 def _passages(overrides: Iterable[Override]) -> Ignored:
@@ -78,7 +73,7 @@ def _passages(overrides: Iterable[Override]) -> Ignored:
 
 def load_overrides(index: ClusterUpdates) -> Mapping[str, Override]:
     """All overrides by id, by time, those that were undone too; errors as of ``Journal.recorded``."""
-    return JOURNAL.recorded(index).overrides
+    return JOURNAL.recorded(index).entries
 
 
 def load_constraints(index: ClusterUpdates) -> Constraints:

@@ -24,7 +24,7 @@ import numpy as np
 
 from es_dedup import native
 from es_dedup.batch.candidate_pairs import CorpusJoin
-from es_dedup.batch.corpus import Corpus, Weighing, load_corpus
+from es_dedup.batch.corpus import Corpus, Weighing, load_corpus, pieces
 from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
@@ -145,29 +145,16 @@ def silent(_: Progress) -> None:
 
 
 def recluster(
-    index: Index,
-    settings: Settings,
-    progress: ProgressListener = silent,
-    *,
-    in_memory: int | None = None,
-    most: int = MOST,
-    pages: int = PAGES,
+    index: Index, settings: Settings, progress: ProgressListener = silent, *, in_files: bool = False
 ) -> RelatedPairs:
-    """``recluster_corpus`` of all stored pages.
-
-    Args:
-        index, settings, progress: as there.
-        in_memory: more pages are put in temporary files; None: ``IN_MEMORY_PAGES``.
-        most: terms or features of a corpus in files in memory at a time, about.
-        pages: pages and edges of a corpus in files that are objects at a time, about; a larger component of pages is clustered at once.
-    """
+    """``recluster_corpus`` of all stored pages; of more than ``IN_MEMORY_PAGES``, or with ``in_files``, in temporary files."""
     with ExitStack() as stack:
-        if index.count() <= (IN_MEMORY_PAGES if in_memory is None else in_memory):
+        if not in_files and index.count() <= IN_MEMORY_PAGES:
             corpus = load_corpus(index)
         else:
             folder = stack.enter_context(temporary_folder("recluster"))
-            corpus = stack.enter_context(closing(load_corpus(index, folder, most, progress)))
-        return recluster_corpus(index, corpus, settings, progress, pages=pages)
+            corpus = stack.enter_context(closing(load_corpus(index, folder, MOST, progress)))
+        return recluster_corpus(index, corpus, settings, progress)
 
 
 def recluster_corpus(
@@ -178,7 +165,6 @@ def recluster_corpus(
     *,
     fresh: bool = False,
     related: RelatedPairs | None = None,
-    pages: int = PAGES,
 ) -> RelatedPairs:
     """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
 
@@ -189,7 +175,6 @@ def recluster_corpus(
         progress: called with the progress.
         fresh: no page was clustered before; else cluster ids are kept where they can be.
         related: what ``decide_corpus`` has returned for this corpus already.
-        pages: as of ``recluster``.
 
     Returns:
         What was found; the index has the clusters.
@@ -205,8 +190,8 @@ def recluster_corpus(
     with ThreadPoolExecutor(1) as pool:
         packed = pool.submit(related.statistics.to_bytes)  # compressed outside the interpreter's lock
         if corpus.folder is not None:
-            edges = _edges(corpus, related.pairs, pages)
-            assigned = _assignments(index, corpus, related.pairs, settings, constraints, pages)
+            edges = _edges(corpus, related.pairs)
+            assigned = _assignments(index, corpus, related.pairs, settings, constraints)
         else:
             cluster = cluster_all if fresh else partial(_repaired, index)
             at_hand = cluster(corpus.keys, related.edges, settings.cluster, constraints)
@@ -283,10 +268,10 @@ def _repaired(
     return {**current, **{each.page_id: each for each in change.assignments}}
 
 
-def _edges(corpus: Corpus, related: RelatedRows, pages: int) -> Iterator[Edge]:
+def _edges(corpus: Corpus, related: RelatedRows) -> Iterator[Edge]:
     """All edges of a corpus in files."""
-    for start in range(0, len(related.left), pages):
-        yield from _edges_at(corpus, related, np.arange(start, min(start + pages, len(related.left))))
+    for places in pieces(len(related.left), PAGES):
+        yield from _edges_at(corpus, related, places)
 
 
 def _edges_at(corpus: Corpus, related: RelatedRows, places: Rows) -> list[Edge]:
@@ -303,22 +288,19 @@ def _assignments(
     related: RelatedRows,
     settings: Settings,
     constraints: Constraints,
-    pages: int,
 ) -> Iterator[Assignment]:
     """All assignments of a corpus in files, component after component."""
-    labels = _components(index, corpus, related, constraints, pages)
+    labels = _components(index, corpus, related, constraints)
     owners = labels[related.left]
     order = np.argsort(owners, kind="stable")
     owners = owners[order]
-    for rows in whole_components(labels, pages):
+    for rows in whole_components(labels, PAGES):
         start, end = np.searchsorted(owners, [labels[rows[0]], labels[rows[-1]] + 1])
         edges = _edges_at(corpus, related, order[start:end])
         yield from _repaired(index, corpus.keys_of(rows), edges, settings.cluster, constraints).values()
 
 
-def _components(
-    index: Index, corpus: Corpus, related: RelatedRows, constraints: Constraints, pages: int
-) -> Rows:
+def _components(index: Index, corpus: Corpus, related: RelatedRows, constraints: Constraints) -> Rows:
     """Label of each row: equal for rows that have to be clustered together.
 
     These are connected by equal or duplicate edges, or are in one cluster now, or one bears the name of the other's cluster, or
@@ -331,8 +313,7 @@ def _components(
     same = np.array([relation.same for relation in RELATIONS])[related.relation]
     bearers = np.arange(len(corpus))  # the row of the page that each page's cluster is named after
     row_of_cluster: dict[str, int] = {}  # where the page of that name is gone
-    for first in range(0, len(corpus), pages):
-        rows = np.arange(first, min(first + pages, len(corpus)))
+    for rows in pieces(len(corpus), PAGES):
         names = [key.page_id for key in corpus.keys_of(rows)]
         current = index.assignments(names)
         for row, name in zip(rows.tolist(), names, strict=True):

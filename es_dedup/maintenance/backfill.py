@@ -262,7 +262,7 @@ def _work_cluster(context: MaintenanceContext, job: Job, part: Partition) -> Ite
     settings = settings_of(context, job)
     with write_session(context.index):
         context.index.set_note(CLUSTERS_PENDING, "1")
-        done = recluster(context.index, settings, in_memory=0)  # whatever else the worker has in memory
+        done = recluster(context.index, settings, in_files=True)  # whatever else the worker has in memory
         context.index.set_note(CLUSTERS_PENDING, None)
     clustered, edges = context.index.count(), len(done.pairs.left)
     yield Step(1, clustered, {"clustered": clustered, "pairs": done.compared, "edges": edges})

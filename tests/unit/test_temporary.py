@@ -28,7 +28,7 @@ def wait(progress):
         sys.stdin.readline()
 
 with Deduplicator.open(sys.argv[1]) as dedup:
-    recluster(dedup._index, Settings(), wait, in_memory=0)
+    recluster(dedup._index, Settings(), wait, in_files=True)
 """
 
 HOLDING = """
@@ -86,7 +86,7 @@ def test_a_later_run_removes_what_a_killed_one_left(place: Path, tmp_path: Path)
         left = list(place.iterdir())
         assert len(left) == 1
         assert sum(path.stat().st_size for path in left[0].rglob("*")) > 40 * 1_000
-        recluster(dedup._index, Settings(), in_memory=0)
+        recluster(dedup._index, Settings(), in_files=True)
     assert not list(place.iterdir())
 
 

@@ -10,28 +10,23 @@ from typing import TYPE_CHECKING, Any
 from es_dedup.errors import IndexError_
 from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic import documents
-from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.clusters import ClusterDocuments
 from es_dedup.index.elastic.collection import WINDOW, any_of, read_several, write_all
-from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.documents import assignments_in, hash_of, hash_token, key_of, storable
 from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.read_your_writes import CREATED
 from es_dedup.index.elastic.schema import FEATURES
-from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
+from es_dedup.index.elastic.server import CONFLICT, reads_answers
 from es_dedup.index.elastic.store import note_key
 from es_dedup.index.port import NO_NOTES
 from es_dedup.index.records import problems_of
 from es_dedup.model.batches import chunked
-from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.collection import Result, Write
-    from es_dedup.index.elastic.documents import TermFields
     from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
@@ -51,48 +46,6 @@ class ElasticIndex(ClusterDocuments):
 
     Use it in a ``with`` block, or call ``close``.
     """
-
-    def __init__(
-        self,
-        address: Address,
-        *,
-        features: Mapping[str, Any] | None,
-        segment: Callable[[Sequence[str]], list[str]] | None = None,
-        options: Options | None = None,
-        read_only: bool = False,
-        fields: Callable[[Mapping[str, Any]], TermFields] | None = None,
-    ) -> None:
-        """Open an index, or make it when it is not there.
-
-        Args:
-            address: the server, and the name that all its indices begin with.
-            features: the settings that shape features, JSON-ready by name; must equal those the index was made with. None: whatever
-                these are; the index must exist.
-            segment: makes words, separated by spaces, of a text; for ``search`` only. Without it each Chinese
-                character counts as a word.
-            options: how to talk to the server.
-            read_only: the index must exist and is never written.
-            fields: the fields of the methods that make such features. None: no method declares any.
-
-        Raises:
-            MissingExtra: the client is not installed.
-            ServerTooOld: its version is not supported.
-            NotAnIndex: missing while ``read_only``, or another application's.
-            SchemaMismatch: made by another version.
-            SettingsMismatch: filled with other settings.
-            IndexUnavailable: the server does not answer.
-            IndexRefused: the server does not let us.
-        """
-        super().__init__(address, features, options or Options(), fields, read_only=read_only)
-        self._segment = segment or characters_apart
-        self._searcher = CandidateSearcher(self._pages, self._recent, self._schema)
-        try:
-            with reading(self._server.name):
-                self._server.must_be_supported()
-                self._schema.open(read_only=read_only or features is None)
-        except BaseException:
-            self._server.close()
-            raise
 
     @property
     def keeps_named(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
@@ -15,7 +16,9 @@ from es_dedup.index.source_index import DocumentKey, FieldUpdateReport, ShardWri
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.source_index import SourceDocument
@@ -92,31 +95,13 @@ def _outcome(result: Result) -> str:
     return "conflict" if result.status == CONFLICT else result.reason
 
 
-def _read_writes(server: Server, names: Sequence[str]) -> Iterator[tuple[str, dict[int, ShardWrites]]]:
-    """Writes of each shard of some indices, by index; see ``SourceIndex.writes``."""
-    # Primary terms rise whenever a primary is started, and its counts begin anew.
-    state = server.call(
-        lambda client: (
-            client.cluster.state(
-                metric="metadata",
-                index=list(names),
-                ignore_unavailable=True,
-                filter_path="metadata.indices.*.primary_terms",
-            ).body
-        )
+def _primary_terms(names: Sequence[str], client: Elasticsearch) -> Mapping[str, Any]:
+    terms = "metadata.indices.*.primary_terms"
+    state = client.cluster.state(
+        metric="metadata", index=list(names), ignore_unavailable=True, filter_path=terms
     )
-    terms = state.get("metadata", {}).get("indices", {})
-    for index, said in _shard_statistics(server, names).items():
-        of_index = terms.get(index, {}).get("primary_terms", {})
-        yield (
-            index,
-            {
-                int(number): _writes(copy, str(of_index.get(number)))
-                for number, copies in said["shards"].items()
-                for copy in copies
-                if copy["routing"]["primary"] and "seq_no" in copy
-            },
-        )
+    found: Mapping[str, Any] = state.body.get("metadata", {}).get("indices", {})
+    return found
 
 
 def _shard_statistics(server: Server, names: Sequence[str]) -> Mapping[str, Any]:
@@ -164,8 +149,19 @@ class SourceWrites:
 
         Indices that do not exist or are closed are absent; so are shards without a primary.
         """
-        parts = chunked(indices, INDICES_AT_A_TIME)
-        return dict(found for some in parts for found in _read_writes(self._server, some))
+        found: dict[str, dict[int, ShardWrites]] = {}
+        for names in chunked(indices, INDICES_AT_A_TIME):
+            # Primary terms rise whenever a primary is started, and its counts begin anew.
+            terms = self._server.call(partial(_primary_terms, names))
+            for index, said in _shard_statistics(self._server, names).items():
+                of_index = terms.get(index, {}).get("primary_terms", {})
+                found[index] = {
+                    int(number): _writes(copy, str(of_index.get(number)))
+                    for number, copies in said["shards"].items()
+                    for copy in copies
+                    if copy["routing"]["primary"] and "seq_no" in copy
+                }
+        return found
 
     def exists(self, index: str) -> bool:
         """Whether there is a concrete index, open or closed."""

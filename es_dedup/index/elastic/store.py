@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.cluster_changes import ClusterChanges
+from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.collection import Collection, refresh
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.documents import key_of, storable
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.read_your_writes import PageWriteCache
 from es_dedup.index.elastic.schema import CLUSTERS, FEATURES, KINDS, META, TEXTS, Schema, alias_of
-from es_dedup.index.elastic.server import Server, reads_answers
+from es_dedup.index.elastic.server import Server, reading, reads_answers
 from es_dedup.index.port import NO_NOTES, Index
 from es_dedup.index.records import encodable
 from es_dedup.index.texts import compress_text, decompress_text
+from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.collection import Write
-    from es_dedup.index.elastic.connecting import Options
     from es_dedup.index.elastic.documents import TermFields
     from es_dedup.index.records import RecordBatch
 
@@ -42,25 +44,42 @@ _BY_SCORE: Final = ({"_score": "desc"}, {"page_id": "asc"})
 
 @reads_answers()
 class Store(Index):
-    """The collections of one name on one server, the lock of their writers, and what completes searches within its sessions; notes, statistics and texts.
-
-    Args:
-        address, features, options, fields, read_only: as ``ElasticIndex``.
-    """
-
-    _segment: Callable[[Sequence[str]], list[str]]  # makes words, separated by spaces, of each text
+    """The collections of one name on one server, the lock of their writers, and what completes searches within its sessions; notes, statistics and texts."""
 
     def __init__(
         self,
         address: Address,
-        features: Mapping[str, Any] | None,
-        options: Options,
-        fields: Callable[[Mapping[str, Any]], TermFields] | None,
         *,
-        read_only: bool,
+        features: Mapping[str, Any] | None,
+        segment: Callable[[Sequence[str]], list[str]] | None = None,
+        options: Options | None = None,
+        read_only: bool = False,
+        fields: Callable[[Mapping[str, Any]], TermFields] | None = None,
     ) -> None:
+        """Open an index, or make it when it is not there.
+
+        Args:
+            address: the server, and the name that all its indices begin with.
+            features: the settings that shape features, JSON-ready by name; must equal those the index was made with. None: whatever
+                these are; the index must exist.
+            segment: makes words, separated by spaces, of a text; for ``search`` only. Without it each Chinese
+                character counts as a word.
+            options: how to talk to the server.
+            read_only: the index must exist and is never written.
+            fields: the fields of the methods that make such features. None: no method declares any.
+
+        Raises:
+            MissingExtra: the client is not installed.
+            ServerTooOld: its version is not supported.
+            NotAnIndex: missing while ``read_only``, or another application's.
+            SchemaMismatch: made by another version.
+            SettingsMismatch: filled with other settings.
+            IndexUnavailable: the server does not answer.
+            IndexRefused: the server does not let us.
+        """
         self._read_only = read_only
-        self._server = Server(address, options)
+        self._segment = segment or characters_apart
+        self._server = Server(address, options or Options())
         self._schema = Schema(self._server, address.name, features, fields)
         self._pages, self._clusters, self._texts = (
             Collection(self._server, alias_of(address.name, kind), self._must_write)
@@ -77,6 +96,14 @@ class Store(Index):
         self._changed_outside = (
             False  # clusters, by another thread of ours, which ``_session_changes`` does not have
         )
+        self._searcher = CandidateSearcher(self._pages, self._recent, self._schema)
+        try:
+            with reading(self._server.name):
+                self._server.must_be_supported()
+                self._schema.open(read_only=read_only or features is None)
+        except BaseException:
+            self._server.close()
+            raise
 
     @property
     def features(self) -> Mapping[str, Any]:

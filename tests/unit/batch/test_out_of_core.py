@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -66,7 +67,8 @@ def at_once(index: Index, settings: Settings, _: int) -> RelatedPairs:
 
 
 def in_pieces(index: Index, settings: Settings, most: int) -> RelatedPairs:
-    return recluster(index, settings, in_memory=0, most=most, pages=37)
+    with mock.patch.multiple(whole_corpus, MOST=most, PAGES=37):
+        return recluster(index, settings, in_files=True)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_the_result_is_that_of_a_run_at_once(tmp_path: Path, changes: dict[str, 
 
 def test_nothing_is_stored(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "empty.db") as dedup:
-        assert not len(recluster(dedup._index, Settings(), in_memory=-1).pairs.left)
+        assert not len(recluster(dedup._index, Settings(), in_files=True).pairs.left)
 
 
 def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +120,8 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(corpus_module, "ROWS", 50)
     monkeypatch.setattr(corpus_module, "SCANNED", 50)
-    monkeypatch.setattr(whole_corpus, "PAIRS", 40)
+    for name, value in {"PAIRS": 40, "MOST": 4_000, "PAGES": 40}.items():
+        monkeypatch.setattr(whole_corpus, name, value)
     monkeypatch.setattr(corpus_module.Corpus, "keys_of", watched("keys", corpus_module.Corpus.keys_of, len))
     monkeypatch.setattr(
         corpus_module.Corpus, "features", watched("features", corpus_module.Corpus.features, len)
@@ -129,7 +132,7 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
         with Deduplicator.open(tmp_path / f"{count}.db") as dedup:
             dedup.scan(Page(id=f"p{n}", text=article(n // 2, sentences=9)) for n in range(count))
             largest.clear()
-            recluster(dedup._index, Settings(), in_memory=0, most=4_000, pages=40)
+            recluster(dedup._index, Settings(), in_files=True)
         held.append(dict(largest))
     assert held[1]["features"] <= 2 * 50
     assert held[1]["keys"] <= 2 * 40 + 2
