@@ -12,15 +12,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from es_dedup.model.explanation import WithExplanation
-from es_dedup.model.overrides import OverrideKind
+from es_dedup.model.explanation import RuleResult, WithExplanation
+from es_dedup.model.overrides import Override, OverrideKind
 from es_dedup.model.plain import plain, plain_fields
 from es_dedup.model.shares import WithShares, turned
 
 if TYPE_CHECKING:
-    from es_dedup.model.explanation import RuleResult
     from es_dedup.model.extraction import Why
-    from es_dedup.model.overrides import Override
 
 Number: TypeAlias = float | int | str | bool | None
 """A value that evidence may hold."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from es_dedup.model.plain import plain
 from es_dedup.model.shares import WithShares
 from es_dedup.model.translations import ENGLISH, translate, translate_filled
 
@@ -74,10 +73,6 @@ class ConditionResult:
             language, f"{{fact}} {{value}}, {'below' if is_below else 'at least'} {{threshold}}", **given
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {name: getattr(self, name) for name in ("fact", "value", "sign", "threshold", "holds")}
-
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
@@ -120,15 +115,6 @@ class RuleResult:
         )
         comma = translate(language, ", ")
         return translate(language, "; or ").join(comma.join(each) for each in alternatives)
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "rule": self.name,
-            "outcome": str(self.outcome),
-            "applies_if": plain(self.applies_if),
-            "rejects_if": plain(self.rejects_if),
-        }
 
 
 class WithExplanation(WithShares):

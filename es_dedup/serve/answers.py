@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from es_dedup import model
 from es_dedup.maintenance.status import JobStatus
-from es_dedup.model import AddReport, Number, Outcome, Relation, Verdict
-from es_dedup.model.explanation import RuleOutcome
+from es_dedup.model import AddReport, PairDecision, Relation
 from es_dedup.model.overrides import Override
 
 
@@ -34,25 +34,6 @@ class Status(BaseModel):
     status: Literal["ok"]
 
 
-class Condition(BaseModel):
-    """One fact of a pair against its threshold."""
-
-    fact: str
-    value: Number
-    sign: str
-    threshold: Number
-    holds: bool
-
-
-class Rule(BaseModel):
-    """What a decision rule says of a pair."""
-
-    rule: str
-    outcome: RuleOutcome
-    applies_if: list[Condition]
-    rejects_if: list[list[Condition]] = Field(description="alternatives, all conditions of one must hold")
-
-
 class Otherwise(BaseModel):
     """The decision without overrides."""
 
@@ -60,43 +41,27 @@ class Otherwise(BaseModel):
     reason: str
 
 
-class Pair(BaseModel):
-    """The relation of two pages, seen from the left one, with its evidence."""
+@dataclass(frozen=True)
+class Pair(PairDecision):
+    """The relation of two pages, seen from the left one, with its evidence; ``shares``: of each page that stands in the other one."""
 
-    left: str
-    right: str
-    relation: Relation
-    score: float
-    reason: str
-    decided_by: str
-    evidence: dict[str, Number]
-    shares: tuple[float, float] | None = Field(description="of each page that stands in the other one")
-    explanation: tuple[str, str, str]
-    rules: list[Rule]
-    verdicts: list[Verdict]
-    skipped: dict[str, str]
-    overrides: list[Override]
-    otherwise: Otherwise | None
+    shares: tuple[float, float] | None = None
+    explanation: tuple[str, str, str] = ("", "", "")
+    otherwise: Otherwise | None = None  # type: ignore[assignment]
 
 
-class Decision(BaseModel):
+@dataclass(frozen=True)
+class Decision(model.Decision):
     """What a page is against all that is stored."""
 
-    page_id: str
-    cluster_id: str
-    duplicate_of: str | None
-    outcome: Outcome
-    contained_in: list[str]
-    contains: list[str]
-    notes: list[str]
-    verdicts: list[Pair]
+    verdicts: tuple[Pair, ...] = ()
 
 
 @dataclass(frozen=True)
 class Report(AddReport):
     """What storing pages did; for NDJSON, ``failed`` also has reasons by line."""
 
-    decisions: Mapping[str, Decision] = field(default_factory=dict)  # type: ignore[assignment]
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
 
 
 class Stored(BaseModel):

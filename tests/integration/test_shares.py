@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
+from es_dedup.model.plain import plain
 from tests.texts import article
 
 STORY = [article(place, sentences=1) for place in range(12)]
@@ -98,7 +99,7 @@ def test_library_command_line_and_report_explain_a_pair_alike(path: Path, tmp_pa
     assert [line.strip() for line in shown] == [f"duplicate: {first}", *rest]
     found = json.loads(run(path, "--json", "explain", "a", "b"))
     assert found["explanation"] == list(pair.explanation)
-    assert found["rules"] == [rule.as_dict() for rule in pair.rules]
+    assert found["rules"] == plain(pair.rules)
     table = run(path, "explain", "a", "b", "--evidence").partition("rule\toutcome\tbecause\n")[2].splitlines()
     assert [line.split("\t")[:2] for line in table] == [[rule.name, str(rule.outcome)] for rule in pair.rules]
     report = tmp_path / "report.html"

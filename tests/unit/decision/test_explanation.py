@@ -181,13 +181,14 @@ def test_json_has_every_condition() -> None:
     assert found["explanation"] == list(explained(PAGE, PAGE).explanation)
     covered = found["rules"][1]
     assert covered == {
-        "rule": "too little covered",
+        "name": "too little covered",
         "outcome": "passes",
         "applies_if": [],
         "rejects_if": [
             [
                 {
                     "fact": "better_cover",
+                    "words": "coverage of the better covered page",
                     "value": 1.0,
                     "sign": "<",
                     "threshold": pytest.approx(0.61, abs=0.1),
