@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +28,6 @@ from es_dedup.model.batches import chunked
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.maintenance.context import MaintenanceContext
-    from es_dedup.readers.locations import Named
 
 LONG_FACTS: Final = ("settings", "also_stored")
 """Of the statistics, what is for machines."""
@@ -287,42 +286,31 @@ def export(
         preset = dedup.preset
         columns = columns_of(what, records=records)
         rows = page_rows(dedup, what, columns, contained=drop_contained)
-        if form == "parquet" and target is not None:
-            count = _write_parquet(rows, columns, target)
-        else:
-            with _text_stream(target) as stream:
-                count = _write_lines(rows, columns, form, stream)
+        with nullcontext(sys.stdout.buffer) if target is None else open_target(target) as stream:
+            if form == "parquet":
+                count = _write_parquet(rows, columns, stream)
+            else:
+                count = _write_lines(rows, columns if form == "csv" else None, stream)
     session.output.note(f"{count:,} rows{f' in {target}' if target else ''}; preset {preset}")
 
 
-@contextmanager
-def _text_stream(target: Named | None) -> Iterator[IO[str]]:
-    """Standard output, or an output as text."""
-    if target is None:
-        yield sys.stdout
-        return
-    with open_target(target) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        yield text
-        text.flush()
-        text.detach()
-
-
-def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form: str, stream: IO[str]) -> int:
-    count = 0
-    table = csv.DictWriter(stream, columns, lineterminator="\n")
-    if form == "csv":
+def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...] | None, stream: IO[bytes]) -> int:
+    """Write CSV with these columns, or else JSON lines; how many rows there were."""
+    count, text = 0, io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    table = csv.DictWriter(text, columns or (), lineterminator="\n")
+    if columns:
         table.writeheader()
     for row in rows:
-        if form == "csv":
+        count += 1
+        if columns:
             table.writerow(row)
         else:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-        count += 1
+            text.write(json.dumps(row, ensure_ascii=False) + "\n")
+    text.detach()  # or it would close the stream
     return count
 
 
-def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Named) -> int:
+def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], stream: IO[bytes]) -> int:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -333,7 +321,7 @@ def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], tar
     kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(FIGURES, pa.float64())
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns])
     count = 0
-    with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:
+    with pq.ParquetWriter(stream, schema) as writer:
         for batch in chunked(rows, _ROWS):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)

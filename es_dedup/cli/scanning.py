@@ -231,19 +231,15 @@ def _facts(done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bo
         "would be stored" if dry_run else "stored": done.stored,
         "left out": intake.failed + len(done.failed),
     }
-    sometimes: dict[str, object] = {
+    sometimes = {
         "replaced": done.replaced,
         "unchanged": done.unchanged,
         "repeats of a page of the same id": done.repeated,
         "replaced by a later page of the same id": done.superseded,
         "not stored by policy": done.left_out,
-        **{f"without features ({reason})": count for reason, count in done.skipped.items()},
-        **{f"outcome {name}": count for name, count in done.outcomes.items()},
-        **{
-            f"in the index: {name.replace('_', ' ')}": count
-            for name, count in more.items()
-            if isinstance(count, int)
-        },
+        "without features": done.skipped,
+        "outcomes": done.outcomes,
+        "in the index": {name: count for name, count in more.items() if isinstance(count, int)},
         "pairs compared": done.pairs,
         "seconds": round(float(sum(done.seconds.values())), 2),
         "preset": done.preset,
