@@ -146,6 +146,7 @@ class SettingsMismatch(IndexError_):
         return "A version cannot be set: s" if fixed else "Set these values to write to it, s"
 
 
+@dataclass(eq=False, repr=False)
 class SettingsDiffer(UserWarning):
     """Current settings that are not in force, because the index was made or clustered with others.
 
@@ -155,11 +156,9 @@ class SettingsDiffer(UserWarning):
         decisions: settings that shape decisions; those of the index are in force until everything is clustered again.
     """
 
-    def __init__(
-        self, index: str, features: tuple[Difference, ...], decisions: tuple[Difference, ...]
-    ) -> None:
-        super().__init__(index, features, decisions)
-        self.index, self.features, self.decisions = index, features, decisions
+    index: str
+    features: tuple[Difference, ...]
+    decisions: tuple[Difference, ...]
 
     def __str__(self) -> str:
         if self.features:

@@ -62,7 +62,10 @@ def explain(
         raise typer.BadParameter("name a second page, or ask for --features alone", param_hint="B")
     also = tuple(method or ())
     with _index(session, names) as dedup:
-        sides = _sides(session, dedup, names)
+        root = dedup.root() or common_folder(name for name in names if Path(name).is_file())
+        sides = [
+            _page_on_stdin(session) if each == STDIN else _page_or_id(dedup, each, root) for each in names
+        ]
         named = [dedup.features(side, also=also) for side in sides] if features else []
         if right is None:
             output.emit(named[0])
@@ -103,16 +106,6 @@ def _index(session: Session, names: Sequence[str]) -> Deduplicator:
     return session.read(quiet=len(names) == 1)
 
 
-def _sides(session: Session, dedup: Deduplicator, names: Sequence[str]) -> list[str | Page]:
-    """For each name a page of standard input, the id of a stored page, or the page of a file.
-
-    Raises:
-        UnknownPage, InputError: none of them; the file has no page or several.
-    """
-    root = dedup.root() or common_folder(name for name in names if Path(name).is_file())
-    return [_page_on_stdin(session) if name == STDIN else _page_or_id(dedup, name, root) for name in names]
-
-
 def _page_on_stdin(session: Session) -> Page:
     """A page of standard input: HTML where there is a tag in its beginning, else text in UTF-8."""
     data = sys.stdin.buffer.read(session.settings.extraction.max_bytes + 1)
@@ -122,6 +115,11 @@ def _page_on_stdin(session: Session) -> Page:
 
 
 def _page_or_id(dedup: Deduplicator, name: str, root: str | None) -> str | Page:
+    """The id of a stored page, or the page of a file.
+
+    Raises:
+        UnknownPage, InputError: neither is there; the file has no page or several.
+    """
     try:
         return dedup.record(name).page_id
     except UnknownPage:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -133,12 +134,15 @@ def _erase(
     dry_run: bool,
 ) -> ExitCode:
     """Ask for confirmation unless ``yes`` is set, erase the pages, and list the places where something of them is left."""
+    from es_dedup.maintenance.forget import traces
+
     if not (dry_run or yes):
         if not sys.stdin.isatty():
             raise typer.BadParameter("erased pages cannot be brought back: add --yes", param_hint="--erase")
         typer.confirm(f"Erase {len(ids):,} pages for good?", abort=True, err=True)
     facts, problem = ({}, "") if dry_run else _erased(dedup, site, ids, document=document)
-    left = {name: places for name in ids if (places := _traces(dedup, site, name))}
+    of_page = dedup.traces if site is None else partial(traces, site)
+    left = {name: places for name in ids if (places := of_page(name))}
     session.output.result(
         facts, {"dry_run": dry_run, **facts, "traces": left, "problems": [problem] if problem else []}
     )
@@ -171,13 +175,6 @@ def _erased(
             "taken out of restore files": done.restored_from,
         }
     return {**facts, "overrides that name them": list(erased.overrides)}, erased.problem
-
-
-def _traces(dedup: Deduplicator, site: MaintenanceContext | None, page_id: str) -> list[str]:
-    """Where something of a page is stored, in words."""
-    from es_dedup.maintenance.forget import traces
-
-    return dedup.traces(page_id) if site is None else traces(site, page_id)
 
 
 def copy(

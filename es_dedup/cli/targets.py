@@ -78,8 +78,8 @@ def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
                 yield part_stream
             path.store(file)
         return
-    if path.exists() and not is_replaced(path):
-        number = _standard(path)
+    number = _standard(path)
+    if path.exists() and (number is not None or not path.is_file()):
         with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
             yield stream
         return
@@ -96,11 +96,6 @@ def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-def is_replaced(path: Path) -> bool:
-    """Whether ``open_target`` replaces a file: one is there, and it is not standard output."""
-    return path.is_file() and _standard(path) is None
 
 
 def _standard(path: Path) -> int | None:

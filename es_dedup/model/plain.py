@@ -11,12 +11,12 @@ from typing import Any
 
 def plain(value: Any) -> Any:
     """A value as JSON can hold it: numbers to four places, what is not finite as None."""
-    if value is None or isinstance(value, (str, int, float)):
-        return _plain_scalar(value)
-    if hasattr(value, "as_dict"):
-        return plain(value.as_dict())
-    if is_dataclass(value):
-        return plain_fields(value)
+    if isinstance(value, float):
+        return round(value, 4) if math.isfinite(value) else None
+    if value is None or isinstance(value, int):
+        return value
+    if hasattr(value, "as_dict") or is_dataclass(value):
+        return plain(value.as_dict()) if hasattr(value, "as_dict") else plain_fields(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -27,9 +27,3 @@ def plain(value: Any) -> Any:
 def plain_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass, ``plain``, without regard to its own ``as_dict``."""
     return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-
-
-def _plain_scalar(value: str | float | None) -> str | float | None:
-    if isinstance(value, float):
-        return round(value, 4) if math.isfinite(value) else None
-    return str(value) if isinstance(value, str) else value  # of enumerations the value alone
