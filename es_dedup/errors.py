@@ -498,7 +498,10 @@ class UnknownJob(DedupError):
 
 
 class NotAttached(DedupError):
-    """A source index that is not attached."""
+    """A source index that is not attached; without a name, none is."""
 
     target: str
-    message = "{target} is not attached: `es-dedup elastic attach {target} --content-field …` attaches it"
+
+    def __str__(self) -> str:
+        command = f"es-dedup elastic attach {self.target or 'INDEX'} --content-field …"
+        return f"{self.target or 'no index'} is {'not ' * bool(self.target)}attached: `{command}` attaches {'it' if self.target else 'one'}"

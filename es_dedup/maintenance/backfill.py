@@ -18,7 +18,7 @@ from es_dedup.batch.featurise import changed
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.refresh import refresh_is_due
 from es_dedup.batch.whole_corpus import recluster
-from es_dedup.errors import ConfigError
+from es_dedup.errors import ConfigError, NotAttached
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.attach import check_fields
 from es_dedup.maintenance.context import pages_of
@@ -68,6 +68,8 @@ def _plan_features(context: MaintenanceContext, job: Job) -> list[PartitionPlan]
     indices = context.indices(job.options.get("target"))
     context.source_index.prepare(indices)
     if job.what == "backfill":
+        if not context.attachments:
+            raise NotAttached("")
         for index, fields in indices.items():
             check_fields(context, index, fields, force=bool(job.options.get("force")))
     writes = context.source_index.writes(indices)

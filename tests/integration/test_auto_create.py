@@ -7,7 +7,8 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
 
-from es_dedup.errors import MappingConflict
+from es_dedup import Deduplicator
+from es_dedup.errors import IndexRefused, MappingConflict
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
@@ -15,7 +16,7 @@ from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story
-from tests.servers import client_of
+from tests.servers import client_of, fresh_name, remove, url_of
 from tests.source_indices import settings
 
 
@@ -131,3 +132,44 @@ def test_what_the_error_says_keeps_the_documents_and_repairs_the_mapping(own_add
             assert clusters(client, new) == STORIES
         finally:
             client.indices.delete(index=[name, new], ignore_unavailable=True)
+
+
+def test_own_indices_take_nothing_from_templates_of_the_user(client: Elasticsearch) -> None:
+    """A template for ``news-*`` matches the names of the indices of ``news``, too."""
+    name = fresh_name()
+    client.ingest.put_pipeline(id=name, processors=[{"drop": {}}])
+    client.indices.put_index_template(
+        name=name,
+        index_patterns=[f"{name}-*"],
+        priority=900,
+        template={
+            "settings": {"index.default_pipeline": name, "index.final_pipeline": name},
+            "mappings": {"dynamic": "strict"},
+            "aliases": {f"{name}-all": {}},
+        },
+    )
+    try:
+        with Deduplicator.open(f"{url_of('es8')}/{name}") as dedup:
+            dedup.add_many([story(1, "a"), story(2, "b")])
+            assert dedup.add(story(1, "c")).duplicate_of == "a"
+            dedup.recluster()
+        assert not client.indices.exists_alias(name=f"{name}-all")
+    finally:
+        client.indices.delete_index_template(name=name)
+        remove(f"{url_of('es8')}/{name}")
+        client.ingest.delete_pipeline(id=name)
+
+
+@pytest.mark.parametrize(
+    "template", [{"data_stream": {}}, {"template": {"mappings": {"_routing": {"required": True}}}}]
+)
+def test_a_template_that_own_indices_cannot_be_made_by_is_named(
+    client: Elasticsearch, template: dict[str, Any]
+) -> None:
+    name = fresh_name()
+    client.indices.put_index_template(name=name, index_patterns=[f"{name}-*"], priority=900, **template)
+    try:
+        with pytest.raises(IndexRefused, match="name the index so that no template of yours matches"):
+            Deduplicator.open(f"{url_of('es8')}/{name}")
+    finally:
+        client.indices.delete_index_template(name=name)

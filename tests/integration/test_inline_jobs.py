@@ -23,6 +23,13 @@ from tests.terminal import CTRL_C, Terminal
 SMALL_BATCHES: Final = {"ES_DEDUP_MAINTENANCE__BATCH": "16", "ES_DEDUP_MAINTENANCE__PART_DOCUMENTS": "1000"}
 
 
+@pytest.mark.parametrize("command", [("backfill", "--inline"), ("follow", "--once", "--inline")])
+def test_without_an_attached_index_there_is_nothing_to_do(command: tuple[str, ...]) -> None:
+    with source_index(made_up_documents(3), shards=1) as (_, name):
+        said = ran("--db", f"{url_of('es8')}/{name}", "elastic", *command, code=1).output
+        assert "no index is attached: `es-dedup elastic attach INDEX --content-field …` attaches one" in said
+
+
 def test_the_audit_says_that_a_job_is_not_done() -> None:
     with source_index(made_up_documents(3), shards=1) as (_, name), attached(name, settings()) as site:
         command = ("--db", f"{url_of('es8')}/{name}", "elastic", "audit")

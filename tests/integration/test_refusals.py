@@ -17,7 +17,13 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         "total_fields.limit",
     ),
     "no subobjects": ({"mappings": {"subobjects": False}}, "subobjects"),
-    "a field dedup": ({"mappings": {"properties": {"dedup": {"type": "boolean"}}}}, "dedup"),
+    **{
+        f"a field dedup of type {kind}": (
+            {"mappings": {"properties": {"dedup": {"type": kind}}}},
+            "rename it",
+        )
+        for kind in ("boolean", "nested")
+    },
 }
 
 

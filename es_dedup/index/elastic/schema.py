@@ -19,7 +19,7 @@ from es_dedup.index.elastic.server import NOT_FOUND
 from es_dedup.settings.recorded import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from importlib.resources.abc import Traversable
 
     from es_dedup.index.elastic.connecting import Options
@@ -39,6 +39,8 @@ JOBS: Final = "jobs"
 """Jobs and dead letters; made when they are first asked for."""
 SOURCE_INDEX: Final = "host"
 """The mapping of ``dedup`` in the source index, as a component template."""
+OF_TEMPLATES: Final = ("index.default_pipeline", "index.final_pipeline", "index.lifecycle.name")
+"""Settings that a template of the user may give to an index, and by which its documents would change or be deleted."""
 META_KEY: Final = "es_dedup"
 """Key of our own object in a mapping's ``_meta``."""
 NAMED_FIELDS: Final = "named_fields"
@@ -139,11 +141,32 @@ class Schema:
         if alias:
             body["aliases"] = {alias_of(self._name, kind): {"is_hidden": True, "is_write_index": True}}
 
-        self._server.call_unless(
+        made = self._server.call_unless(
             lambda client: client.indices.create(index=concrete, wait_for_active_shards="1", **body),
             EXISTS,
             writing=True,
         )
+        if made:
+            self._without_templates(concrete, {alias_of(self._name, kind)})
+
+    def _without_templates(self, concrete: str, aliases: Collection[str]) -> None:
+        """Take from a new index what a template of the user, whose pattern its name matches, has given to it.
+
+        Args:
+            concrete: the index.
+            aliases: those that it is to keep.
+        """
+        said = self._server.call(
+            lambda client: client.indices.get(index=concrete, flat_settings=True)[concrete]
+        )
+        given = dict.fromkeys(name for name in OF_TEMPLATES if name in said["settings"])
+        if given:
+            self._server.call(
+                lambda client: client.indices.put_settings(index=concrete, settings=given), writing=True
+            )
+        if others := [alias for alias in said["aliases"] if alias not in aliases]:
+            remove = {"remove": {"index": concrete, "aliases": others}}
+            self._server.call(lambda client: client.indices.update_aliases(actions=[remove]), writing=True)
 
     def next_index(self, kind: str) -> str:
         """Make an empty index beside the one in use and give its name; ``swap`` puts it in use."""
@@ -289,6 +312,7 @@ def body_of(kind: str, features: Mapping[str, Any], options: Options) -> dict[st
         index["auto_expand_replicas"] = "false"
         index["number_of_replicas"] = int(options.replicas)
     body["mappings"]["_meta"][META_KEY]["features"] = dict(features)
+    body["mappings"]["_routing"] = {"required": False}  # as a template of the user may say otherwise
     return body
 
 

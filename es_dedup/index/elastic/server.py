@@ -52,12 +52,19 @@ OLDEST: Final = (8, 16, 6)
 NO_ANSWER: Final = 0
 BUSY_STATUS: Final = 503  # told of an answer without one, of which a part is missing
 REASON_CHARS: Final = 300  # of a server's reason that are repeated
+_OWN_FIELD: Final = (
+    "documents of the index have a field dedup of their own: rename it, and write them to a new index"
+)
+_TEMPLATE: Final = "name the index so that no template of yours matches its own indices, as http://…/dedup-NAME, where there is one for NAME-*"
 _ADVICE: Final = (
     ("Limit of total fields", "raise index.mapping.total_fields.limit of the index, or map fewer fields in it"),
     ("shards open", "delete indices that nobody needs, or raise cluster.max_shards_per_node"),
     ("subobjects", "the index has subobjects: false and cannot hold the object dedup: write the documents to one without"),
-    ("non object mapping [dedup", "documents of the index have a field dedup of their own: rename it, and write them to a new index"),
-    ("tried to parse field [dedup", "documents of the index have a field dedup of their own: rename it, and write them to a new index"),
+    ("creates data streams only", _TEMPLATE),
+    ("contradicting `_routing", _TEMPLATE),
+    ("nested mapping [dedup", _OWN_FIELD),
+    ("non object mapping [dedup", _OWN_FIELD),
+    ("tried to parse field [dedup", _OWN_FIELD),
     ("Result window is too large", "set index.max_result_window of the index to 10,000 or more, or ask for fewer results"),
 )  # fmt: skip
 """Words of the server's reasons, and what to do about each."""
