@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges
-from es_dedup.index.port import NO_NOTES, Index
+from es_dedup.index.port import NO_NOTES, Index, Notes
 from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
 from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
@@ -55,7 +55,7 @@ class PlainIndex(Index):
 
     # Index
 
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
+    def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
         self.set_notes(notes)
         wrong = problems_of(batch)
         kept = {
@@ -143,7 +143,7 @@ class PlainIndex(Index):
     def note_names(self) -> list[str]:
         return sorted(self._notes)
 
-    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+    def set_notes(self, notes: Notes) -> None:
         now: dict[str, str | None] = {**self._notes, **notes}
         self._notes = {name: value for name, value in now.items() if value is not None}
 
@@ -164,7 +164,7 @@ class PlainIndex(Index):
 
     # Index
 
-    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def change_clusters(self, changes: ClusterChanges, notes: Notes = NO_NOTES) -> None:
         edges = {**self._edges, **changes.edges}
         self._edges = {pair: edge for pair, edge in edges.items() if edge}
         assigned = {**self._assignments, **changes.assigned}
@@ -255,7 +255,7 @@ class PlainIndex(Index):
     def load_statistics(self) -> bytes | None:
         return self._statistics
 
-    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def save_statistics(self, snapshot: bytes, notes: Notes = NO_NOTES) -> None:
         self._statistics = snapshot
         self.set_notes(notes)
 

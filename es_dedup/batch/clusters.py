@@ -10,13 +10,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
 from es_dedup.clustering import same_neighbours, update_clusters
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
-from es_dedup.index.port import ClusterUpdates
+from es_dedup.index.port import NO_NOTES, ClusterUpdates, Notes
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model import Relation
 from es_dedup.model.batches import chunked
@@ -50,7 +49,7 @@ class ClusterCache(ClusterUpdates):
         left: clusters that they were in before.
     """
 
-    def __init__(self, index: Index, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
+    def __init__(self, index: Index, notes: Notes = NO_NOTES) -> None:
         self._index, self._notes = index, dict(notes)
         self._changes = ClusterChanges()
         self._edges: dict[str, dict[tuple[str, str], Edge]] = {}
@@ -114,7 +113,7 @@ class ClusterCache(ClusterUpdates):
         members = self._changes.members(cluster_ids, chain.from_iterable(groups.values()))
         return self._changes.edges_of(page_ids, edges), grouped(members)
 
-    def store(self, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
+    def store(self, notes: Notes = NO_NOTES) -> None:
         """Store what was changed, and then notes; see ``Index.change_clusters``."""
         self._index.change_clusters(self._changes, notes)
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings.loading import ClusterConfig
 
     Rows = NDArray[np.int64]
@@ -204,14 +205,16 @@ def load_corpus(
     folder: Path | None = None,
     most: int | None = None,
     report_progress: Callable[[Progress], None] = lambda _: None,
+    look: Callable[[Sequence[FeatureRecord]], None] = lambda _: None,
 ) -> Corpus:
-    """All stored pages, those too that other processes have stored a moment ago; ``folder`` and ``most`` are those of ``Corpus``."""
+    """All stored pages, those too that other processes have stored a moment ago; ``folder`` and ``most`` are those of ``Corpus``, and ``look`` gets the records."""
     index.refresh()
     total = index.count()
 
     def parts() -> Iterator[tuple[list[PageKey], FeatureTable, list[bytes]]]:
         read = 0
         for records in index.scan(batch=SCANNED):
+            look(records)
             payloads = [record.payload for record in records]
             yield list(map(PageKey.of, records)), unpack(payloads), payloads
             read += len(records)

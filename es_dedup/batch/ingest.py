@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from es_dedup.clustering import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.detectors.features import FeatureTable
-    from es_dedup.index.port import Index
+    from es_dedup.index.port import Index, Notes
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import AddReport, Decision, Edge, Page
     from es_dedup.settings import Settings
@@ -300,7 +300,7 @@ class Ingest:
         return chunk, {name: each for name, each in stored.items() if name not in created}, created
 
     @property
-    def _pending(self) -> Mapping[str, str | None]:
+    def _pending(self) -> Notes:
         """The note that pages are stored whose clusters are not made yet, to be kept with them, where it is not there."""
         return {} if self._noted else {CLUSTERS_PENDING: "1"}
 

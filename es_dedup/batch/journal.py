@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from es_dedup.errors import InputError, SchemaMismatch, reading_stored
+from es_dedup.index.port import NO_NOTES, Notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -83,9 +84,7 @@ class Journal(Generic[Known]):
         """Name of the note of a row."""
         return f"{self.name}:{number}"
 
-    def recorded(
-        self, index: ClusterUpdates, notes: Mapping[str, str | None] = MappingProxyType({})
-    ) -> Known:
+    def recorded(self, index: ClusterUpdates, notes: Notes = NO_NOTES) -> Known:
         """The entries of an index; only rows that this process has not read yet are read.
 
         Args:

@@ -14,21 +14,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
-from es_dedup.batch.corpus import SCANNED, Corpus
+from es_dedup.batch.corpus import SCANNED, load_corpus
 from es_dedup.batch.learning import EffectiveSettings, store_statistics
 from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
-from es_dedup.clustering import PageKey, same_neighbours
+from es_dedup.clustering import same_neighbours
 from es_dedup.clustering.star import weakness
-from es_dedup.detectors.features import unpack
 from es_dedup.errors import IndexError_
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, pages_learned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
@@ -201,8 +199,12 @@ def refresh(
         known = index.note(STATISTICS)
         settings = EffectiveSettings.read(index, given, known).settings
         versions: dict[str, Version] = {}
-        index.refresh()
-        found = decide_corpus(Corpus(_read(index, versions, lease)), settings, lease.renew)
+
+        def look(records: Sequence[FeatureRecord]) -> None:
+            lease.renew()
+            versions.update((record.page_id, _version(record)) for record in records)
+
+        found = decide_corpus(load_corpus(index, look=look), settings, lease.renew)
         edges: dict[str, dict[Pair, Edge]] = defaultdict(dict)
         for edge in found.edges:
             for name in (edge.left, edge.right):
@@ -228,16 +230,6 @@ def refresh(
     finally:
         with suppress(IndexError_):  # else the lease ends by itself
             lease.end(complete=complete)
-
-
-def _read(
-    index: Index, versions: dict[str, Version], lease: _Lease
-) -> Iterator[tuple[list[PageKey], FeatureTable, list[bytes]]]:
-    """All pages for a corpus in memory, and the version of each."""
-    for records in index.scan(batch=SCANNED):
-        lease.renew()
-        versions.update((record.page_id, _version(record)) for record in records)
-        yield list(map(PageKey.of, records)), unpack([record.payload for record in records]), []
 
 
 def _version(record: FeatureRecord) -> Version:

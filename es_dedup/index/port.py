@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from es_dedup.index.closing import Closing
 from es_dedup.index.cluster_changes import ClusterChanges
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
-
-NO_NOTES: Final[Mapping[str, str | None]] = MappingProxyType({})
+Notes: TypeAlias = "Mapping[str, str | None]"
+"""Small texts by name; None: there is none."""
+NO_NOTES: Final[Notes] = MappingProxyType({})
 
 
 class ClusterUpdates(Protocol):
@@ -107,7 +108,7 @@ class Index(ClusterUpdates, Closing):
         return self.get_many(wanted), self.assignments(wanted), self.notes(notes)
 
     @abstractmethod
-    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def change_clusters(self, changes: ClusterChanges, notes: Notes = NO_NOTES) -> None:
         """Store edges and assignments that were changed, and then notes, all at once where that is quicker; when it raises, a part may be kept."""
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
@@ -168,15 +169,13 @@ class Index(ClusterUpdates, Closing):
         return self.put_batch(RecordBatch.of(list(records)))
 
     @abstractmethod
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
+    def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
         """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches.
 
         ``notes`` are kept before the records, and with them where that saves a request.
         """
 
-    def put_new(
-        self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
-    ) -> tuple[dict[str, str], set[str]]:
+    def put_new(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> tuple[dict[str, str], set[str]]:
         """Store, as ``put_batch``, those records whose page is not stored; also gives the ids of the pages that are stored.
 
         Of these nothing is changed. Where the call was interrupted before, its own pages may be among them.
@@ -330,7 +329,7 @@ class Index(ClusterUpdates, Closing):
         self.set_notes({name: value})
 
     @abstractmethod
-    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+    def set_notes(self, notes: Notes) -> None:
         """Keep small texts under names, in order; None removes one. Where it is interrupted, some of the first may be kept."""
 
     @abstractmethod
@@ -410,5 +409,5 @@ class Index(ClusterUpdates, Closing):
         """The last stored snapshot, or None."""
 
     @abstractmethod
-    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def save_statistics(self, snapshot: bytes, notes: Notes = NO_NOTES) -> None:
         """Replace the stored snapshot, and keep notes in the same write."""

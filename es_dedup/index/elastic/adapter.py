@@ -18,12 +18,12 @@ from es_dedup.index.elastic.read_your_writes import CREATED
 from es_dedup.index.elastic.schema import FEATURES
 from es_dedup.index.elastic.server import CONFLICT, reads_answers
 from es_dedup.index.elastic.store import note_key
-from es_dedup.index.port import NO_NOTES
+from es_dedup.index.port import NO_NOTES, Notes
 from es_dedup.index.records import problems_of
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.elastic.collection import Result, Write
@@ -52,19 +52,15 @@ class ElasticIndex(ClusterDocuments):
         """See ``Index.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
         return self._schema.keeps_named
 
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
+    def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
         """See ``Index.put_batch``."""
         return self._put(batch, "index", notes)[0]
 
-    def put_new(
-        self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
-    ) -> tuple[dict[str, str], set[str]]:
+    def put_new(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> tuple[dict[str, str], set[str]]:
         """See ``Index.put_new``."""
         return self._put(batch, "create", notes)
 
-    def _put(
-        self, batch: RecordBatch, operation: str, notes: Mapping[str, str | None]
-    ) -> tuple[dict[str, str], set[str]]:
+    def _put(self, batch: RecordBatch, operation: str, notes: Notes) -> tuple[dict[str, str], set[str]]:
         """Write notes, features and texts in one request; where that can be, searches are completed by what is kept here, and need no refresh."""
         wrong = problems_of(batch)
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}

@@ -25,7 +25,7 @@ from es_dedup.index.elastic.documents import (
 from es_dedup.index.elastic.schema import CLUSTERS, delete_index
 from es_dedup.index.elastic.server import Unanswered, reads_answers
 from es_dedup.index.elastic.store import Store
-from es_dedup.index.port import NO_NOTES
+from es_dedup.index.port import NO_NOTES, Notes
 from es_dedup.model import Relation, Scope
 from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
@@ -148,7 +148,7 @@ class ClusterDocuments(Store):
                 return
             last = buckets[-1]["key"]["id"]
 
-    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def change_clusters(self, changes: ClusterChanges, notes: Notes = NO_NOTES) -> None:
         """See ``Index.change_clusters``: one request. Searches within the session are completed by them, and need no refresh."""
         inside = self._lock.inside()
         try:

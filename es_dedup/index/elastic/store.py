@@ -18,7 +18,7 @@ from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.read_your_writes import PageWriteCache
 from es_dedup.index.elastic.schema import CLUSTERS, FEATURES, KINDS, META, TEXTS, Schema, alias_of
 from es_dedup.index.elastic.server import Server, reading, reads_answers
-from es_dedup.index.port import NO_NOTES, Index
+from es_dedup.index.port import NO_NOTES, Index, Notes
 from es_dedup.index.records import encodable
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.text.tokens import characters_apart
@@ -204,7 +204,7 @@ class Store(Index):
         pages = self._meta.pages({"term": {"kind": "note"}}, [{"_seq_no": "asc"}], fields=["kind"])
         return sorted(hit["_id"].removeprefix(note_key("")) for hits in pages for hit in hits)
 
-    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+    def set_notes(self, notes: Notes) -> None:
         """See ``Index.set_notes``."""
         self._write_with_notes([], notes)
 
@@ -216,12 +216,12 @@ class Store(Index):
         self._schema.noticed(META, [found["_index"]])
         return base64.b64decode(found["_source"]["value"])
 
-    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def save_statistics(self, snapshot: bytes, notes: Notes = NO_NOTES) -> None:
         """See ``Index.save_statistics``."""
         body = {"kind": "statistics", "value": base64.b64encode(snapshot).decode()}
         self._write_with_notes([self._meta.put(SNAPSHOT, body)], notes)
 
-    def _write_with_notes(self, writes: Sequence[Write], notes: Mapping[str, str | None]) -> None:
+    def _write_with_notes(self, writes: Sequence[Write], notes: Notes) -> None:
         """One request with the notes last: who reads a new note finds what was written with it."""
         self._must_write()
         self._session_notes = {
@@ -231,7 +231,7 @@ class Store(Index):
         if self._lock.inside():
             self._session_notes |= notes
 
-    def _note_writes(self, notes: Mapping[str, str | None]) -> list[Write]:
+    def _note_writes(self, notes: Notes) -> list[Write]:
         """What keeps small texts, and removes those that are None."""
         writes = []
         for name, value in notes.items():

@@ -12,7 +12,7 @@ from es_dedup.index.embedded import candidates, fulltext, tables
 from es_dedup.index.embedded.clusters import ClusterTables
 from es_dedup.index.embedded.connection import MEMORY, Connection, online_copy
 from es_dedup.index.embedded.fulltext import TextSearch
-from es_dedup.index.port import NO_NOTES
+from es_dedup.index.port import NO_NOTES, Notes
 from es_dedup.index.records import WORDS, FeatureRecord, problems_of
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.text.tokens import characters_apart
@@ -105,7 +105,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         with self._connection.writing():
             yield False
 
-    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> dict[str, str]:
+    def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
         """See ``Index.put_batch``: the notes are kept with the records, or neither is.
 
         Raises:
@@ -227,7 +227,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             rows = connection.execute("SELECT name FROM meta ORDER BY name").fetchall()
         return [name.removeprefix(tables.NOTE) for (name,) in rows if name.startswith(tables.NOTE)]
 
-    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+    def set_notes(self, notes: Notes) -> None:
         """See ``Index.set_notes``: all of them are kept, or none."""
         with self._connection.transaction() as connection:
             tables.set_notes(connection, notes)

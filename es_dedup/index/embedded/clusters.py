@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.index.cluster_changes import Assignment, turned
 from es_dedup.index.embedded import tables
 from es_dedup.index.embedded.tables import insert, read_meta
-from es_dedup.index.port import NO_NOTES, Index
+from es_dedup.index.port import NO_NOTES, Index, Notes
 from es_dedup.model import Edge, Relation
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.index.cluster_changes import ClusterChanges
     from es_dedup.index.embedded.connection import Connection
@@ -86,7 +86,7 @@ class ClusterTables(Index):
 
     _connection: Connection
 
-    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def change_clusters(self, changes: ClusterChanges, notes: Notes = NO_NOTES) -> None:
         """See ``Index.change_clusters``: all of it is kept, or nothing."""
         with self._connection.transaction() as connection:
             ends = {page_id for pair, edge in changes.edges.items() if edge is None for page_id in pair}
@@ -150,7 +150,7 @@ class ClusterTables(Index):
             found = connection.execute("SELECT snapshot FROM statistics").fetchone()
             return bytes(found[0]) if found else None
 
-    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+    def save_statistics(self, snapshot: bytes, notes: Notes = NO_NOTES) -> None:
         """See ``Index.save_statistics``."""
         with self._connection.transaction() as connection:
             tables.set_notes(connection, notes)

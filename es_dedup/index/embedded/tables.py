@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from es_dedup.index.port import Notes
+
 
 APPLICATION_ID: Final = 0x65734464  # "esDd"
 SCHEMA_VERSION: Final = 2
@@ -309,7 +311,7 @@ def unsigned_hash(stored: int) -> int:
     return stored & 0xFFFF_FFFF_FFFF_FFFF
 
 
-def set_notes(connection: sqlite3.Connection, notes: Mapping[str, str | None]) -> None:
+def set_notes(connection: sqlite3.Connection, notes: Notes) -> None:
     """Keep small texts under names in the meta table; None removes one."""
     for name, value in notes.items():
         if value is None:
