@@ -65,35 +65,29 @@ class ClusterCache(ClusterUpdates):
         assigned: Mapping[str, Assignment | None],
         unassigned: Iterable[str] = (),
     ) -> None:
-        """Add records and assignments to the cache; ``unassigned`` pages are known to have no assignment unless one is given."""
+        """Add records and assignments of pages that are not in the cache; ``unassigned`` pages have no assignment unless one is given."""
         self._records.update(records)
-        self._assigned.update(dict.fromkeys(unassigned))
-        self._assigned.update(assigned)
+        for name, each in assigned.items():
+            self._assigned.setdefault(name, each)
+        for name in unassigned:
+            self._assigned.setdefault(name, None)
 
-    def unknown(self, page_ids: Iterable[str]) -> set[str]:
-        """Those of the pages whose record or assignment has not been learned."""
-        return {name for name in page_ids if name not in self._records or name not in self._assigned}
-
-    def read_pages(self, page_ids: Collection[str]) -> None:
-        """Read records and assignments of pages."""
-        if page_ids:
-            stored, assigned, _ = self._index.pages_and_assignments(page_ids)
-            changed = self._changes.known(page_ids)
-            self.learn(stored, {**assigned, **changed}, page_ids)
-
-    def with_clusters(self, page_ids: Iterable[str]) -> set[str]:
-        """The pages, and those that are known to be in the same clusters."""
-        names = set(page_ids)
-        clusters = {each.cluster_id for name in names if (each := self._assigned.get(name))}
-        assigned = (each for each in self._assigned.values() if each)
-        return names | {each.page_id for each in assigned if each.cluster_id in clusters}
+    def read_pages(self, page_ids: Iterable[str]) -> None:
+        """Read records and assignments of those pages that are not in the cache."""
+        wanted = [name for name in page_ids if name not in self._records or name not in self._assigned]
+        if wanted:
+            stored, assigned, _ = self._index.pages_and_assignments(wanted)
+            self.learn(stored, assigned, wanted)
 
     def read_around(self, seeds: Iterable[str]) -> None:
         """Read the edges and clusters of these pages, and of all that same-edges and clusters lead to, level by level.
 
-        A page whose assignment is known leads to its cluster at once, and any other one a level later.
+        A page whose assignment is known leads to its cluster at once, and any other one a level later; known pages of that cluster come with it.
         """
-        front = set(seeds) - self._edges.keys()
+        names = set(seeds)
+        clusters = {each.cluster_id for name in names if (each := self._assigned.get(name))}
+        within = {name for name, each in self._assigned.items() if each and each.cluster_id in clusters}
+        front = (names | within) - self._edges.keys()
         while front and len(self._edges) < MOST_PAGES:
             assigned = (self._assigned.get(name) for name in front)
             clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._whole
@@ -330,8 +324,8 @@ def place(
     touched = {*records, *same_neighbours(dropped, replaced)}
     ends = {name for edge in edges for name in (edge.left, edge.right)}
     clusters.learn(records, {})
-    clusters.read_pages(clusters.unknown(ends | touched) - records.keys())
-    clusters.read_around(clusters.with_clusters(ends | touched))
+    clusters.read_pages((ends | touched) - records.keys())
+    clusters.read_around(ends | touched)
     related = same_neighbours(edges, touched)
     known = clusters.assignments({*touched, *related})
     # A page that another process has stored, and that it has not yet decided on, is decided on with ours.

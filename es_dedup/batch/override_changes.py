@@ -56,7 +56,7 @@ def merge_overrides(index: Index, settings: Settings, given: Iterable[Override])
     touched = load_constraints(index).with_units(named) | constraints.with_units(named)
     clusters = ClusterCache(index)
     clusters.read_pages(touched)
-    clusters.read_around(clusters.with_clusters(touched))
+    clusters.read_around(touched)
     change = update_clusters(clusters, touched, settings.cluster, constraints, limit=maxsize)
     moved = [each.page_id for each in change.assignments]
     left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())

@@ -286,7 +286,7 @@ def _store(index: Index, some: Collection[str], decided: _Decided, lease: _Lease
         clusters.drop_edges(some)
         clusters.put_edges(now.values())
     touched = {*some, *same_neighbours([*before.values(), *now.values()], set(some))} & records.keys()
-    clusters.read_around(clusters.with_clusters(touched))
+    clusters.read_around(touched)
     pages |= repair_around(clusters, touched, None, decided.settings)[0]
     pages.update(some)
     # Before the clusters: who stops here has named the documents that are to be written.

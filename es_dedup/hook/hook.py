@@ -389,7 +389,13 @@ class DedupHook(Closing):
         )
         if self.dispatcher is not None:
             self._pipelines.read_back(done, report)
-            self._hand_over([item.written_id for item in done if not item.problem], report)
+            names = [item.written_id for item in done if not item.problem]
+            try:
+                if names:
+                    self.dispatcher.ingest(names)
+            except Exception as error:  # noqa: BLE001 - whatever its queue raises: the documents are written
+                reason = f"the decision could not be queued: {error}"
+                report.inconclusive.update(dict.fromkeys(names, reason))
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
         report.left_out.update(
@@ -466,11 +472,10 @@ class DedupHook(Closing):
             try:
                 self._source_index.prepare([index])
                 decisions = self._updates.reconcile(list(dict.fromkeys(names)), report).decisions
-            except IndexError_ as error:
-                report.not_repaired.update(dict.fromkeys(names, str(error)))
-            else:
                 for item in items:
                     item.decision = decisions.get(item.written_id)
+            except IndexError_ as error:
+                report.not_repaired.update(dict.fromkeys(names, str(error)))
 
     def begun(self, index: str, written: Iterable[str], report: HookReport) -> None:
         """Check an index to a shard of which a batch wrote first.
@@ -499,44 +504,35 @@ class DedupHook(Closing):
     ) -> None:
         """Decide on the whole documents of a batch, or let them wait for a decision where the store does not answer; see ``prepare``."""
         whole = [item for item in batch.items if item.whole]
+        names = [item.page_id for item in whole]
         try:
             if isinstance(prefetched, IndexError_):
                 raise prefetched
             compared = prefetched or self.compare(self.prefetch(whole, features, report), report)
-            if compared is not None:
-                self._conclude(batch, policy, report, compared)
+            if compared is None:
+                return
+            with report.timed("decide"):
+                leaving = {name for item in whole for name in item.leaving}
+                standing = self._decider.standing_for(compared, policy)
+                there = self._there({name: set(others) - leaving for name, others in standing.items()})
+                batch.decided = decided = self._decider.conclude(compared, policy, there)
+            if self._fail_closed and decided.unanswered:
+                first = decided.unanswered[0]
+                raise IndexUnavailable(first, "; ".join(decided.decisions[first].notes))
+            report.pairs_compared += decided.pairs
+            report.truncated += decided.truncated
+            for name in names if policy is WritePolicy.FAIL else ():
+                if others := decided.replaces.get(name):
+                    self._updates.reconcile(names, HookReport())
+                    raise DuplicatePage(name, min(others))
         except IndexError_ as error:
             if not self._fail_closed:
                 documents.undecided(whole, str(error), report)
                 return
-            # what of their features was stored
-            self.read_again([item.page_id for item in whole], HookReport())
+            self.read_again(names, HookReport())  # what of their features was stored
             raise NotDecided(len(whole), str(error)) from error
-
-    def _conclude(self, batch: Batch, policy: WritePolicy, report: HookReport, compared: Compared) -> None:
-        """Decide on compared documents by a policy.
-
-        Raises:
-            IndexError_: the store did not answer.
-            DuplicatePage: see ``prepare``.
-        """
-        whole = [item for item in batch.items if item.whole]
-        with report.timed("decide"):
-            leaving = {name for item in whole for name in item.leaving}
-            standing = self._decider.standing_for(compared, policy)
-            covered = {name: set(others) - leaving for name, others in standing.items()}
-            there = self._there(covered)
-            batch.decided = self._decider.conclude(compared, policy, there)
-        if self._fail_closed and (names := batch.decided.unanswered):
-            raise IndexUnavailable(names[0], "; ".join(batch.decided.decisions[names[0]].notes))
-        report.pairs_compared += batch.decided.pairs
-        report.truncated += batch.decided.truncated
-        for item in whole if policy is WritePolicy.FAIL else ():
-            if others := batch.decided.replaces.get(item.page_id):
-                self._updates.reconcile([each.page_id for each in whole], HookReport())
-                raise DuplicatePage(item.page_id, min(others))
         for item in whole:
-            documents.with_decision(item, batch.decided, report)
+            documents.with_decision(item, decided, report)
             item.withdrawn = not item.kept and item.operation == "index" and item.page_id in there
 
     def _there(self, covered: Mapping[str, Collection[str]]) -> set[str]:
@@ -561,14 +557,6 @@ class DedupHook(Closing):
                 break
             time.sleep(POLL_SECONDS)
         return there
-
-    def _hand_over(self, page_ids: Sequence[str], report: HookReport) -> None:
-        """Pass written documents on to be decided; where that fails, the report names them as inconclusive."""
-        try:
-            if page_ids and self.dispatcher is not None:
-                self.dispatcher.ingest(page_ids)
-        except Exception as error:  # noqa: BLE001 - whatever its queue raises: the documents are written
-            report.inconclusive.update(dict.fromkeys(page_ids, f"the decision could not be queued: {error}"))
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, dedup_fields = batch.written(failed), batch.decided.dedup_fields

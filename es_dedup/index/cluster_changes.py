@@ -96,10 +96,6 @@ class ClusterChanges:
             edges.update((pair, self.edges[pair]) for pair in self._of_page.get(page_id, ()))
         return [edge for _, edge in sorted(edges.items()) if edge is not None]
 
-    def known(self, page_ids: Iterable[str]) -> dict[str, Assignment | None]:
-        """Of the pages those whose assignment was changed."""
-        return {page_id: self.assigned[page_id] for page_id in page_ids if page_id in self.assigned}
-
     def members(self, cluster_ids: Iterable[str], found: Iterable[Assignment]) -> Iterator[Assignment]:
         """All assignments of the clusters."""
         wanted = set(cluster_ids)

@@ -169,7 +169,7 @@ def test_completed_answers_are_true(history: list[tuple]) -> None:  # type: igno
             assert {
                 each.page_id: each for each in changes.members([page], kept.members([page], members))
             } == {each.page_id: each for each in model.assigned.values() if each.cluster_id == page}
-        now = {name: assigned.get(name) for name in PAGES} | kept.known(PAGES) | changes.known(PAGES)
+        now = {name: assigned.get(name) for name in PAGES} | kept.assigned | changes.assigned
         assert now == {name: model.assigned.get(name) for name in PAGES}
 
 
