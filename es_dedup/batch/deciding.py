@@ -93,14 +93,12 @@ class Compared:
 
     Attributes:
         found: what was found of it.
-        pairs: its pages with their candidates.
-        lookup: has compared them; by later statistics than ``found.lookup`` where some were learned since.
+        pairs: its pages with their candidates; compared by later statistics than ``found.lookup`` has where some were learned since.
         state: of the clusters when they were read, see ``BatchDecider``.
     """
 
     found: Found
     pairs: CandidateSearchResult
-    lookup: CandidateSearch
     state: int
 
 
@@ -301,15 +299,14 @@ class BatchDecider:
         Another thread may meanwhile do what follows on the batch before, or find candidates of the next one.
         """
         state = self._state if found.state is None else found.state
-        pairs, lookup = _compared(found.todo, found.lists, found.lookup), found.lookup
+        pairs = _compared(found.todo, found.lists, found.lookup)
         if OVERRIDES in pairs.notes:
             self._ignored = load_ignored(ClusterCache(self._index, pairs.notes))
             self._looked = time.monotonic()
         note = pairs.notes.get(STATISTICS, found.note)
         if note != found.note:  # learned anew since candidates were searched
-            lookup = self.lookup(note)
-            pairs = self._again(found, lookup)
-        return Compared(found, pairs, lookup, state)
+            pairs = self._again(found, self.lookup(note))
+        return Compared(found, pairs, state)
 
     def standing_for(self, batch: Compared, policy: WritePolicy) -> Mapping[str, Collection[str]]:
         """Pages that policy ``skip`` would leave out, or ``fail`` refuse, each with the stored ones because of which, if these are all there."""
@@ -317,7 +314,7 @@ class BatchDecider:
             return {}
         new, cache = batch.found.todo.records.ids, ClusterCache(self._index, batch.pairs.notes)
         edges = decided_edges(cache, distinct(batch.pairs.edges()), new)
-        edges = certain(edges, batch.lookup.statistics)
+        edges = certain(edges, batch.pairs.statistics)
         covered = (left_out if policy is WritePolicy.SKIP else taken_over)(new, edges)
         return {name: others.difference(new) for name, others in covered.items()}
 
@@ -342,21 +339,22 @@ class BatchDecider:
             alone = sole and found.session == self.session
             # Statistics and settings in force change in sessions only: without another session they are those read before.
             latest = self.lookup(self._in_force.note) if alone and self._in_force else self.lookup()
-            if latest.settings != batch.lookup.settings or latest.statistics is not batch.lookup.statistics:
-                batch = replace(batch, pairs=self._again(found, latest), lookup=latest)
+            if latest.settings != batch.pairs.settings or latest.statistics is not batch.pairs.statistics:
+                batch = replace(batch, pairs=self._again(found, latest))
             unchanged = alone and batch.state == before
             replaced = None if unchanged else _replaced_meanwhile(batch.pairs, index)
             own = replaced and replaced.intersection(todo.records.ids)
             # Others have removed pages of which they found no documents: these are yet to be written.
             if own and (lost := own - index.get_many(own).keys()):
                 index.put_batch(only(todo, lost).records)
-                batch = replace(batch, pairs=self._anew(found, batch.lookup))
+                batch = replace(batch, pairs=self._anew(found, latest))
                 replaced = _replaced_meanwhile(batch.pairs, index)
             cache = ClusterCache(index, batch.pairs.notes if unchanged else {})
             if unchanged:
                 assigned = {**batch.pairs.assigned, **found.assigned}
                 cache.learn(batch.pairs.stored, assigned, {*todo.records.ids, *batch.pairs.stored})
-            concluded = self._change_clusters(batch, cache, replaced, policy, {*todo.records.ids, *there})
+            counting = {*todo.records.ids, *there}
+            concluded = self._change_clusters(batch, latest, cache, replaced, policy, counting)
             cache.store()
         self._arrived += len(todo.records.ids)
         return concluded
@@ -364,6 +362,7 @@ class BatchDecider:
     def _change_clusters(
         self,
         batch: Compared,
+        lookup: CandidateSearch,
         clusters: ClusterCache,
         replaced_since: Collection[str] | None,
         policy: WritePolicy,
@@ -373,12 +372,13 @@ class BatchDecider:
 
         Args:
             batch: as it was compared.
+            lookup: by what is in force.
             clusters: those around its pages.
             replaced_since: candidates that others have replaced since; None: nobody can have changed the store since.
             policy: what is done with duplicates.
             counting: pages because of which others may be left out or refused.
         """
-        found, compared, lookup, same = batch.found, batch.pairs, batch.lookup, batch.found.same
+        found, compared, same = batch.found, batch.pairs, batch.found.same
         other = set(replaced_since or ())
         todo = without(found.todo, other)
         new = list(todo.records.ids)

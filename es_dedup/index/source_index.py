@@ -7,7 +7,7 @@ A page's key is (index, ``_id``, routing); ``page_id`` is its stable string form
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
@@ -301,26 +301,15 @@ class FieldUpdateReport:
     """What became of writes of ``dedup`` fields.
 
     Attributes:
-        changed: documents that were written.
-        unchanged: documents that had the same ``dedup`` field.
+        changed: documents that were written; those that had the same ``dedup`` field do not count.
         gone: page ids whose document is not there any more.
         failed: page id to reason; ``conflict: …`` (others kept writing it), ``mapping: …`` (the document's ``dedup`` field is
             of another type), ``refused: …`` (anything else).
     """
 
-    changed: int = 0
-    unchanged: int = 0
-    gone: tuple[str, ...] = ()
-    failed: Mapping[str, str] = field(default_factory=dict)
-
-    def __add__(self, other: FieldUpdateReport) -> FieldUpdateReport:
-        """Both together."""
-        return FieldUpdateReport(
-            self.changed + other.changed,
-            self.unchanged + other.unchanged,
-            self.gone + other.gone,
-            {**self.failed, **other.failed},
-        )
+    changed: int
+    gone: Collection[str]
+    failed: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.errors import ConfigError, PreflightFailed
-from es_dedup.index.source_index import FieldUpdateReport, index_of, value_of
+from es_dedup.index.source_index import index_of, value_of
 from es_dedup.maintenance.context import Attachment, save_attachments
 from es_dedup.maintenance.documents import remove_pages
 from es_dedup.model.batches import chunked
@@ -154,13 +154,15 @@ def detach(
     if not keep_fields:
         context.source_index.check(leaving)
     context.guard("detach", written, context.index.count(), force=force)
-    report, all_pages = FieldUpdateReport(), set(pages)
+    changed, failed, all_pages = 0, 0, set(pages)
     for some in chunked(pages, BATCH):
         if not keep_fields:
-            report += context.source_index.write_dedup_fields(dict.fromkeys(some))
+            report = context.source_index.write_dedup_fields(dict.fromkeys(some))
+            changed += report.changed
+            failed += len(report.failed)
         remove_pages(context, some, leave=all_pages)
     save_attachments(context.index, rest)
-    return Detached(report.changed, len(pages), len(report.failed))
+    return Detached(changed, len(pages), failed)
 
 
 class Preflight(NamedTuple):

@@ -327,7 +327,7 @@ class SourceIndex(SourceWrites):
         emptied = self._write(write_to(keys[name], "update", EMPTY, retries=RETRIES) for name in unscripted)
         results |= dict(zip(unscripted, emptied, strict=True))
         self._wrote({page_id: results[page_id] for page_id in wanted})
-        return report_of(results) + FieldUpdateReport(failed=unmapped)
+        return report_of(results, unmapped)
 
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""

@@ -64,20 +64,13 @@ def write_to(
     return Write(operation, key.index, key.id, body, routing=key.routing, **options)
 
 
-def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
-    """What became of writes of ``dedup`` fields, from the result of each."""
-    changed = unchanged = 0
-    gone: list[str] = []
-    failed: dict[str, str] = {}
-    for page_id, result in results.items():
-        if result.status == NOT_FOUND:
-            gone.append(page_id)
-        elif result.done:
-            changed += not result.noop
-            unchanged += result.noop
-        else:
-            failed[page_id] = f"{_class_of(result)}: {result.reason}"
-    return FieldUpdateReport(changed, unchanged, tuple(gone), failed)
+def report_of(results: Mapping[str, Result], failed: Mapping[str, str]) -> FieldUpdateReport:
+    """What became of writes of ``dedup`` fields, from the result of each; ``failed``: page id to reason, of those that were not sent."""
+    gone = [page_id for page_id, result in results.items() if result.status == NOT_FOUND]
+    there = {page_id: result for page_id, result in results.items() if result.status != NOT_FOUND}
+    refused = {name: f"{_class_of(each)}: {each.reason}" for name, each in there.items() if not each.done}
+    changed = sum(result.done and not result.noop for result in there.values())
+    return FieldUpdateReport(changed, gone, {**failed, **refused})
 
 
 def _class_of(result: Result) -> str:
