@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
@@ -17,7 +18,7 @@ from es_dedup.cli.session import Session
 from es_dedup.cli.targets import open_target, output_target
 from es_dedup.readers import ReadOptions
 from es_dedup.readers.dump_filter import DUMPS
-from es_dedup.readers.locations import Address, located
+from es_dedup.readers.locations import located
 from es_dedup.readers.port import JSON_LINES, kind_of
 from es_dedup.readers.streams import PACKED, is_pipe, suffix_of
 
@@ -60,10 +61,14 @@ def filter_(
     from es_dedup.dumps import DumpCopy, dump_names, filter_dumps
 
     dumps = dump_names(dumps, options)
-    kept = _targets(_kept_places(dumps, output, output_dir), dumps, session, "--output", options)
-    left_out = _targets(_dropped_places(dumps, dropped, output_dir), dumps, session, "--dropped", options)
+    _check_places(dumps, output, output_dir)
+    targets = partial(_targets, dumps, session, options, several=output_dir is not None)
+    kept = targets(output, "--output") if output_dir is None else targets(output_dir, "--output-dir")
+    left_out = targets(dropped, "--dropped")
     why = output_target(reasons, session, "--reasons", dumps) if reasons else None
-    _check_distinct([why, *kept, *left_out])
+    given = [os.path.realpath(str(each)) for each in (why, *kept, *left_out) if each is not None]
+    if len(set(given)) < len(given):
+        raise typer.BadParameter("each output needs a file of its own", param_hint="--output")
     with ExitStack() as stack:
         index = stack.enter_context(session.read_clustered()) if stored else None
 
@@ -87,37 +92,18 @@ def filter_(
     return _finish(session, done, to_stdout=None in kept)
 
 
-def _check_distinct(targets: list[Named | None]) -> None:
-    given = [os.path.realpath(str(each)) for each in targets if each is not None]
-    if len(set(given)) < len(given):
-        raise typer.BadParameter("each output needs a file of its own", param_hint="--output")
-
-
-def _kept_places(dumps: list[str], output: str | None, folder: str | None) -> list[Named | None]:
-    """For each dump where its output goes; None: standard output.
-
-    Raises:
-        typer.BadParameter: places are missing or not distinct.
-    """
+def _check_places(dumps: list[str], output: str | None, folder: str | None) -> None:
+    """Raise a usage error where outputs are missing or not distinct."""
     if folder is not None:
         if output is not None:
             raise typer.BadParameter("name --output or --output-dir", param_hint="--output-dir")
         if len({Path(dump).name for dump in dumps}) < len(dumps) or any(map(is_pipe, dumps)):
             raise typer.BadParameter("dumps need different file names", param_hint="--output-dir")
-        return _below(folder, dumps, "--output-dir")
-    if len(dumps) > 1:
+    elif len(dumps) > 1:
         raise typer.BadParameter("several dumps need --output-dir", param_hint="DUMP…")
-    if output is None and not is_pipe(dumps[0]) and _is_stdout(dumps[0]):
+    elif output is None and not is_pipe(dumps[0]) and _is_stdout(dumps[0]):
         problem = f"{dumps[0]} is standard output, too: name another file"
         raise typer.BadParameter(problem, param_hint="DUMP…")
-    return [_named(output) if output else None]
-
-
-def _dropped_places(dumps: list[str], dropped: str | None, folder: str | None) -> list[Named | None]:
-    """For each dump the place of the records that are left out; None where they are not kept."""
-    if dropped is None:
-        return [None] * len(dumps)
-    return [_named(dropped)] if folder is None else _below(dropped, dumps, "--dropped")
 
 
 def _is_stdout(dump: str) -> bool:
@@ -128,38 +114,34 @@ def _is_stdout(dump: str) -> bool:
         return False
 
 
-def _named(name: str) -> Named:
-    return located([name])[0]
-
-
-def _below(folder: str, dumps: list[str], option: str) -> list[Named | None]:
-    """Files of a folder, which is made where it is missing, or addresses below one."""
-    place, names = _named(folder), [Path(dump).name for dump in dumps]
-    if isinstance(place, Address):
-        return [Address(f"{place.url.rstrip('/')}/{name}") for name in names]
-    if place.exists() and not place.is_dir():
-        raise typer.BadParameter(f"{place} is no folder", param_hint=option)
-    place.mkdir(parents=True, exist_ok=True)
-    return [place / name for name in names]
-
-
 def _targets(
-    places: list[Named | None], dumps: list[str], session: Session, option: str, options: ReadOptions
+    dumps: list[str], session: Session, options: ReadOptions, name: str | None, option: str, *, several: bool
 ) -> list[Named | None]:
-    """The outputs of dumps; a usage error where one cannot be an output, or its name promises another format or compression."""
+    """For each dump its output: of this name or, with ``several``, under its own name below it; None without a name.
+
+    A folder is made where it is missing.
+
+    Raises:
+        typer.BadParameter: one cannot be an output, or its name promises another format or compression.
+    """
+    if name is None:
+        return [None] * len(dumps)
+    (place,) = located([name])
+    if several and isinstance(place, Path):
+        if place.exists() and not place.is_dir():
+            raise typer.BadParameter(f"{place} is no folder", param_hint=option)
+        place.mkdir(parents=True, exist_ok=True)
     targets: list[Named | None] = []
-    for place, dump in zip(places, dumps, strict=True):
-        if place is None:
-            targets.append(None)
-            continue
-        _check_name(place, dump, kind_of(Path(dump), options), option)
-        targets.append(output_target(str(place), session, option, dumps))
+    for dump in dumps:
+        target = f"{str(place).rstrip('/')}/{Path(dump).name}" if several else str(place)
+        _check_name(target, dump, kind_of(Path(dump), options), option)
+        targets.append(output_target(target, session, option, dumps))
     return targets
 
 
-def _check_name(place: Named, dump: str, kind: str, option: str) -> None:
+def _check_name(place: str, dump: str, kind: str, option: str) -> None:
     """Raise a usage error where the name of an output promises another format or compression than the dump's; a pipe has none (``kind``)."""
-    path = Path(str(place))
+    path = Path(place)
     promised = suffix_of(path)
     if (
         promised in DUMPS

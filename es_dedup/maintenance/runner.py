@@ -243,7 +243,7 @@ class Runner:
             throttle(job.options.get("rate"), step.done, took)
             last = time.monotonic()
             late = moved and last - begun > self._limits.step_seconds
-            if late or self._job(job.id).state is not JobState.RUNNING:
+            if late or self._found(job.id)[0].state is not JobState.RUNNING:
                 lease.release(attempts=0)
                 return False
         lease.put(finished=True, owner="", attempts=0, seconds=lease.seconds(time.monotonic() - last))
@@ -251,7 +251,7 @@ class Runner:
 
     def run(self, job_id: str) -> Job:
         """Work on a job in this process until it is over or paused; other workers may take parts of it meanwhile."""
-        job = self._job(job_id)
+        job, _ = self._found(job_id)
         while job.state is JobState.RUNNING:
             if not any(self.turn(job_id)):
                 time.sleep(WAIT_SECONDS)
@@ -298,29 +298,26 @@ class Runner:
 
     def _change(self, job_id: str, changed: Callable[[Job], Job | None]) -> Job:
         for _ in range(TRIES):
-            found = self._jobs.job(job_id)
-            if found is None:
-                raise UnknownJob(job_id)
-            wanted = changed(found[0])
-            if wanted is None:
-                return found[0]
+            job, version = self._found(job_id)
+            if (wanted := changed(job)) is None:
+                return job
             wanted = replace(wanted, changed=_now())
-            if self._jobs.change(wanted, found[1]) is not None:
+            if self._jobs.change(wanted, version) is not None:
                 return wanted
         raise IndexUnavailable(f"job {job_id}", "too many change it at once")
 
-    def _job(self, job_id: str) -> Job:
+    def _found(self, job_id: str) -> tuple[Job, Version]:
         found = self._jobs.job(job_id)
         if found is None:
             raise UnknownJob(job_id)
-        return found[0]
+        return found
 
     def _parts(self, job: Job) -> list[tuple[Partition, Version]]:
         return self._jobs.parts(job.id, job.plans[-1], range(job.parts[-1])) if job.plans else []
 
     def _read(self, job_id: str) -> tuple[Job, list[tuple[Partition, Version]]]:
         """A job and the parts of its present stage."""
-        job = self._job(job_id)
+        job, _ = self._found(job_id)
         return job, self._parts(job)
 
     def _taken(self, part: Partition) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -198,12 +199,7 @@ def _collapsed(
     return result[keep], np.concatenate(([0], np.cumsum(keep)))[offsets]
 
 
-class _InPython:
-    """Steps over all characters of a batch, which the native core has too."""
-
-    flagged_runs = staticmethod(_flagged_runs)
-    mapped_codes = staticmethod(_mapped_codes)
-    collapsed = staticmethod(_collapsed)
-
-
-_IN_PYTHON: Final = _InPython()
+_IN_PYTHON: Final = SimpleNamespace(
+    flagged_runs=_flagged_runs, mapped_codes=_mapped_codes, collapsed=_collapsed
+)
+"""Steps over all characters of a batch, which the native core has too."""
