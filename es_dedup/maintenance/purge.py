@@ -164,24 +164,18 @@ class _Purge:
         documents = source_index.read(copies, None)
         reasons = self._reasons_to_keep(documents, copies)
         wanted = [document for name, document in documents.items() if name not in reasons]
-        if wanted and self.restore_file is not None and not self.dry_run:
-            append_documents(self.restore_file, wanted)
-        outcomes = (
-            dict.fromkeys((each.key.page_id for each in wanted), "")
-            if self.dry_run
-            else source_index.delete_unchanged(wanted)
-        )
+        outcomes: Mapping[str, str] = dict.fromkeys((each.key.page_id for each in wanted), "")
+        if not self.dry_run:
+            if wanted and self.restore_file is not None:
+                append_documents(self.restore_file, wanted)
+            outcomes = source_index.delete_unchanged(wanted)
         deleted = [name for name, outcome in outcomes.items() if not outcome]
-        gone = [name for name in copies if name not in documents]
-        gone += [name for name, outcome in outcomes.items() if outcome == "gone"]
+        gone = [name for name in copies if name not in documents or outcomes.get(name) == "gone"]
         report.deleted += len(deleted)
         report.gone += len(gone)
+        failed = (outcome for outcome in outcomes.values() if outcome not in ("", "gone"))
+        report.kept.update(CHANGED if outcome == "conflict" else outcome for outcome in failed)
         report.kept.update(reasons.values())
-        report.kept.update(
-            CHANGED if outcome == "conflict" else outcome
-            for outcome in outcomes.values()
-            if outcome not in ("", "gone")
-        )
         if self.dry_run:
             return []
         throttle(self.rate, len(deleted), time.monotonic() - began)

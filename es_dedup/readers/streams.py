@@ -53,7 +53,7 @@ BYTE_ORDER_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with 
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
 """Byte order marks, each with an encoding that takes it off."""
-_ZSTD_PIECE: Final = 2**10  # becomes at most 32 MB: a block of 4 bytes may stand for 128 kB
+_PACKED_PIECE: Final = 2**10  # becomes at most 32 MB: 4 bytes of Zstandard may stand for 128 kB
 
 
 class _Pieces(io.RawIOBase):
@@ -79,31 +79,23 @@ def buffered(pieces: Iterable[bytes]) -> IO[bytes]:
     return cast("IO[bytes]", io.BufferedReader(_Pieces(pieces), _PIECE))
 
 
-def _zstd_decompressor() -> Any:
-    return zstandard.ZstdDecompressor().decompressobj()
+def _unpacked(stream: IO[bytes], decompressor: Callable[[], Any]) -> Iterator[bytes]:
+    """What a compressed stream holds: gzip members, Zstandard frames and the like, one after the other; zeros between them count for nothing.
 
-
-def _zstd_reader(stream: IO[bytes]) -> IO[bytes]:
-    """Unpacks Zstandard frames; the library's own stream reader does not notice that a frame is cut short."""
-
-    def unpacked() -> Iterator[bytes]:
-        frame: Any = None
-        for piece in iter(partial(stream.read, _ZSTD_PIECE), b""):
-            rest = piece
-            while rest:
-                if frame is None or frame.eof:
-                    frame = _zstd_decompressor()
-                try:
-                    content = frame.decompress(rest)
-                except zstandard.ZstdError as error:
-                    raise OSError(f"the packed data is damaged ({error})") from error
-                rest = frame.unused_data if frame.eof else b""
-                if content:
-                    yield content
-        if frame is not None and not frame.eof:
-            raise EOFError
-
-    return buffered(unpacked())
+    Raises:
+        EOFError: the last one is cut short.
+    """
+    member: Any = None
+    for piece in iter(partial(stream.read, _PACKED_PIECE), b""):
+        rest = piece
+        while rest := rest.lstrip(b"\0") if member is None or member.eof else rest:
+            if member is None or member.eof:
+                member = decompressor()
+            if content := member.decompress(rest):
+                yield content
+            rest = member.unused_data if member.eof else b""
+    if member is not None and not member.eof:
+        raise EOFError
 
 
 class _Packing(NamedTuple):
@@ -111,13 +103,12 @@ class _Packing(NamedTuple):
 
     Attributes:
         begins: pattern of its first bytes.
-        decompressor: makes what unpacks the beginning of a file.
-        unpacked, packed: the stream that unpacks a stream, and the one that packs what is written to a stream.
+        decompressor: makes what unpacks a member.
+        packed: the stream that packs what is written to a stream.
     """
 
     begins: bytes
     decompressor: Callable[[], Any]
-    unpacked: Callable[[IO[bytes]], Any]
     packed: Callable[[IO[bytes]], Any]
 
 
@@ -131,10 +122,12 @@ def _zstd_writer(stream: IO[bytes]) -> Any:
 
 
 _PACKINGS: Final[Mapping[str, _Packing]] = {
-    ".gz": _Packing(rb"\x1f\x8b\x08", lambda: zlib.decompressobj(31), gzip.open, _gzip_writer),
-    ".xz": _Packing(rb"\xfd7zXZ\0", lzma.LZMADecompressor, lzma.open, partial(lzma.open, mode="wb")),
-    ".zst": _Packing(rb"\x28\xb5\x2f\xfd", _zstd_decompressor, _zstd_reader, _zstd_writer),
-    ".bz2": _Packing(rb"BZh[1-9]1AY&SY", bz2.BZ2Decompressor, bz2.open, partial(bz2.open, mode="wb")),
+    ".gz": _Packing(rb"\x1f\x8b\x08", lambda: zlib.decompressobj(31), _gzip_writer),
+    ".xz": _Packing(rb"\xfd7zXZ\0", lzma.LZMADecompressor, partial(lzma.open, mode="wb")),
+    ".zst": _Packing(
+        rb"\x28\xb5\x2f\xfd", lambda: zstandard.ZstdDecompressor().decompressobj(), _zstd_writer
+    ),
+    ".bz2": _Packing(rb"BZh[1-9]1AY&SY", bz2.BZ2Decompressor, partial(bz2.open, mode="wb")),
 }
 PACKED: Final = tuple(_PACKINGS)
 """Suffixes of compressed files."""
@@ -160,8 +153,8 @@ def open_unpacked(path: Source) -> Iterator[IO[bytes]]:
         head, stream = _with_head(stack.enter_context(path.open("rb")), _MAGIC_BYTES)
         packing = _packing(head, path)
         if packing and head:
-            stream = stack.enter_context(_PACKINGS[packing].unpacked(stream))
-            refuse_packed(stream.peek(_MAGIC_BYTES))  # type: ignore[attr-defined]  # all of _PACKINGS have it
+            stream = buffered(_unpacked(stream, _PACKINGS[packing].decompressor))
+            refuse_packed(stream.peek(_MAGIC_BYTES))  # type: ignore[attr-defined]  # it is a BufferedReader
         yield stream
 
 
@@ -282,7 +275,7 @@ def plain_problem(error: BaseException, outcome: str = "what came before was rea
         return f"not {error.encoding} text; the rest of the file was left out"
     if isinstance(error, EOFError):
         return f"the file is cut short; {outcome}"
-    if isinstance(error, (zlib.error, lzma.LZMAError, gzip.BadGzipFile)):
+    if isinstance(error, (zlib.error, lzma.LZMAError, zstandard.ZstdError)):
         return f"the packed data is damaged ({error}); {outcome}"
     if isinstance(error, OSError):
         if error.errno == errno.ENOSPC:  # which no read gives

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from fastapi import Depends, Request, Response
-from starlette.requests import ClientDisconnect
 
 from es_dedup.serve import problems
 from es_dedup.serve.bodies import JSON, JobBody
@@ -102,19 +101,21 @@ class Service:
             kind += f" in {encoding}"
         if kind not in kinds:
             raise problems.WrongMediaType(kind, " or ".join(kinds))
-        limit, body = self.limits.max_body_bytes, bytearray()
+        limit, body, more = self.limits.max_body_bytes, bytearray(), True
         if int(request.headers.get("content-length") or 0) > limit:
             raise problems.BodyTooLarge(limit)
         try:
             async with asyncio.timeout(self.limits.body_seconds):
-                async for piece in request.stream():
-                    body += piece
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise problems.ClientGone
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
                     if len(body) > limit:
                         raise problems.BodyTooLarge(limit)
         except TimeoutError:
             raise problems.BodySlow(self.limits.body_seconds) from None
-        except ClientDisconnect:
-            raise problems.ClientGone from None
         return bytes(body.removeprefix(BOM_UTF8))
 
     async def read(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Json:

@@ -392,6 +392,16 @@ def test_a_file_that_is_cut_short_is_named_and_keeps_what_came_before(tmp_path: 
         assert len(ids) > (500 if size > 5 and suffix != "bz2" else -1)
 
 
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_packed_parts_follow_each_other_and_what_is_none_is_named(tmp_path: Path, suffix: str) -> None:
+    first, second = (PACKERS[suffix](lines_of({"id": name, "text": "t"})) for name in "ab")
+    path = tmp_path / f"a.jsonl.{suffix}"
+    for behind, problems in ((b"", 0), (b"\0" * 3000, 0), (b"no packed data", 1)):
+        path.write_bytes(first + b"\0" * 8 + second + behind)
+        ids, failures = read(path)
+        assert (ids, len(failures)) == (["a", "b"], problems), (behind, failures)
+
+
 def test_a_table_without_line_ends_is_never_held(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,text\n" + b"x" * 50_000 + b"\nb,some words\n" + b"y" * 50_000)

@@ -287,7 +287,7 @@ def test_an_archive_without_pages_is_named(tmp_path: Path) -> None:
     for name, words in (
         ("a.warc", "is empty"),
         ("b.warc", "holds no page: no response"),
-        ("c.warc.gz", "Not a gzipped file"),
+        ("c.warc.gz", "the packed data is damaged"),
     ):
         pages, (failure,) = read(tmp_path / name)
         assert pages == []
