@@ -7,7 +7,9 @@ import binascii
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
+from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 from numbers import Integral
@@ -241,8 +243,8 @@ def missing(value: Any) -> bool:
 
 
 def id_text(value: Any) -> str | None:
-    """An id that is text or a whole number as text, a number of a column of floats too; None for anything else."""
-    if isinstance(value, float) and value.is_integer():
+    """An id that is text or a whole number as text, a number of a column of floats or decimals too; None for anything else."""
+    if isinstance(value, float | Decimal) and value % 1 == 0:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, Integral | str):
         return None
@@ -258,7 +260,7 @@ def _id(record: Mapping[str, Any], name: str | None, value: Any, options: ReadOp
         problem = f"no field {field!r} (--id-field); it has: {_listed(record)}"
     elif field is None and (value is None or value == ""):
         pass
-    elif (text := id_text(value)) is None:
+    elif (text := id_text(_of_bytes(value))) is None:
         problem = _wrong(name, "text or a whole number", value)
     else:
         page_id = fitted_id(text)
@@ -270,11 +272,20 @@ def _id(record: Mapping[str, Any], name: str | None, value: Any, options: ReadOp
 
 
 def _text(name: str | None, value: Any) -> str | None:
+    value = _of_bytes(value)
     if value is None:
         return None
     if not isinstance(value, str):
         raise _BadField(_wrong(name, "text", value))
     return clean_text(value)
+
+
+def _of_bytes(value: Any) -> Any:
+    """Bytes in UTF-8 as text, as Parquet has text of programs that do not mark it; any other value unchanged."""
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    return value
 
 
 def _html(name: str | None, value: Any) -> str | bytes | None:

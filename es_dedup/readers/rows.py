@@ -18,7 +18,7 @@ from es_dedup.readers.records import AROUND, USUAL, leads_to
 from es_dedup.readers.streams import lines_of, open_text, plain_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Fields, ReadOptions
@@ -30,6 +30,10 @@ PARQUET_BATCH_ROWS: Final = 256
 _UNDECODED: Final = "surrogateescape"
 _NULLS: Final = dict.fromkeys(("NULL", "null", "\\N", "NaN", "nan", "None", "NA", "N/A", "#N/A", "<NA>"))
 """How databases, spreadsheets, R and pandas write that a row of a table has no value."""
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
+_ESCAPE: Final = re.compile(r"\\([nrt\\])")
+"""As databases write line ends and tabs in values that tabs separate."""
+_SAMPLE_CHARS: Final = 2**16
 
 
 def jsonl_records(source: Source, options: ReadOptions) -> Iterator[Record]:
@@ -147,8 +151,8 @@ def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterato
 def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
     """The header, then each row of a CSV or TSV file; the header and empty rows are no pages.
 
-    The delimiter is a tab for ``.tsv``, else whichever of comma, semicolon, tab and bar the header holds most of.
-    Rows are numbered by the line they end on.
+    The delimiter is a tab for ``.tsv``, else the one that a line ``sep=;`` before the header names, else whichever of comma, semicolon, tab and
+    bar the header holds most of. Rows are numbered by the line they end on.
     """
     number, limit = 1, options.max_record_bytes
     csv.field_size_limit(limit)
@@ -158,18 +162,22 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
         text = io.TextIOWrapper(stream, encoding, errors=_UNDECODED, newline="")
         try:
             header_line = text.readline(limit)
-            delimiter = max(",;\t|", key=header_line.count)
+            named = header_line[4:5] if header_line.startswith("sep=") else ""  # as Excel takes it
+            before, header_line = (header_line, text.readline(limit)) if named else ("", header_line)
+            delimiter = named or max(",;\t|", key=header_line.count)
             delimiter = "\t" if kind_of(source, options) == ".tsv" else delimiter
             header = _names(next(csv.reader([header_line], delimiter=delimiter), []))
             problem = NO_PAGE if any(header) else Problem("no header line with field names")
             problem = wrong_encoding if _has_undecoded(header_line) else problem
             if len(header_line) == limit and not header_line.endswith("\n"):
                 problem = Problem(f"the header is longer than {limit:,} characters")
-            yield Record(None if problem else header_line.encode(encoding, _UNDECODED), 1, problem)
+            yield Record(None if problem else (before + header_line).encode(encoding, _UNDECODED), 1, problem)
             if problem:
                 return
-            for number, lines, row in _rows(text, delimiter, limit):
-                values = (_NULLS.get(each, each) for each in row)
+            for number, lines, row in _rows(text, delimiter, limit, len(header)):
+                values: Iterable[str | None] = (_NULLS.get(each, each) for each in row)
+                if delimiter == "\t" and "\\" in lines:
+                    values = (each and _ESCAPE.sub(lambda found: _ESCAPED[found[1]], each) for each in values)
                 value: Any = dict(zip(header, values, strict=False)) if row else NO_PAGE
                 if isinstance(row, Problem):
                     value = row
@@ -191,13 +199,19 @@ def _names(header: list[str]) -> list[str]:
     return names
 
 
-def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int, str, list[str] | Problem]]:
+def _rows(
+    text: io.TextIOBase, delimiter: str, limit: int, fields: int
+) -> Iterator[tuple[int, str, list[str] | Problem]]:
     """Rows behind the header: the line that each ends on, its lines, and its values; or in their place what is wrong with them.
 
     A quote that is not closed as it should be, as of a text that begins with one where nothing is quoted, is a character like others, so
-    that rows behind it are not taken for its text. A line that is too long is never in memory, and the lines of its row are empty.
+    that rows behind it are not taken for its text. Where the first rows have as many values as there are ``fields`` only with quotes escaped by
+    backslashes, as Spark writes them, so are all. A line that is too long is never in memory, and the lines of its row are empty.
     """
-    number, lines, again = 1, list[str](), deque[str]()
+    number, lines, again = 1, list[str](), _first_lines(text, limit)
+    by_backslash: dict[str, Any] = {"escapechar": "\\", "doublequote": False}
+    fitting = [how for how in ({}, by_backslash) if _fits(again, fields, delimiter=delimiter, **how)]
+    dialect = {"delimiter": delimiter, **(fitting[0] if fitting else {})}
     value = rf'(?:"[^"]*+(?:""[^"]*+)*+" *+|(?!")[^{delimiter}\r\n]*+)'
     whole = re.compile(rf"{value}(?:[{delimiter}]{value})*+(?:\r\n?|\n)?")
 
@@ -213,7 +227,7 @@ def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int
         lines.append(line)
         return line
 
-    rows = csv.reader(iter(next_line, ""), delimiter=delimiter)
+    rows = csv.reader(iter(next_line, ""), **dialect)
     while True:
         try:
             row: list[str] | Problem = next(rows)
@@ -221,7 +235,7 @@ def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int
             return
         except csv.Error as error:
             row = Problem(f"not a valid row: {error}")
-        if len(lines) > 1 and not whole.fullmatch("".join(lines)):
+        if len(lines) > 1 and len(dialect) == 1 and not whole.fullmatch("".join(lines)):
             behind = [line for line in lines[1:] if line]
             again.extendleft(reversed(behind))
             number -= len(behind)
@@ -230,6 +244,25 @@ def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int
             row = next(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
         yield number, "".join(lines), row
         lines.clear()
+
+
+def _first_lines(text: io.TextIOBase, limit: int) -> deque[str]:
+    lines, chars = deque[str](), 0
+    while chars < _SAMPLE_CHARS and (line := text.readline(limit + 1)):
+        lines.append(line)
+        chars += len(line)
+        if not line.endswith("\n"):  # it may go on
+            break
+    return lines
+
+
+def _fits(lines: deque[str], fields: int, **dialect: Any) -> bool:
+    """Whether rows in a dialect have so many values; of several rows the last one may be cut."""
+    try:
+        rows = list(csv.reader(lines, **dialect))
+    except csv.Error:
+        return False
+    return all(len(row) in (0, fields) for row in rows[: len(rows) - 1 or 1])
 
 
 def _has_undecoded(text: str) -> bool:

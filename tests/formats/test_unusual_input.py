@@ -186,3 +186,27 @@ def test_rows_without_an_id_have_a_digest_of_their_content_wherever_they_stand(t
     assert ids == later[1:]
     assert [ids.index(each) for each in [*ids, later[0]] if each in ids] == [0, 0, 2, 3]
     assert all(re.fullmatch("content-[0-9a-f]{32}", each) for each in ids)
+
+
+def test_a_path_with_a_nul_is_a_failure(tmp_path: Path) -> None:
+    assert len(read(tmp_path / "a\0b")[1]) == 1
+
+
+def test_a_single_file_is_named_below_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.html").write_text("x", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert read("./sub/a.html") == (["a.html"], [])
+    assert read("./sub/a.html", root=".") == (["sub/a.html"], [])
+
+
+def test_damaged_wide_text_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes((LINE * 20_000).decode().encode("utf-16") + b"\x00\xd8\x00")
+    ids, (failure,) = read(path)
+    assert failure.endswith(": not utf-16 text; the rest of the file was left out")
+    assert len(ids) + 1 == int(failure.split(":")[1]) > 10_000
+    for kind in ("jsonl", "json"):
+        (tmp_path / f"b.{kind}").write_bytes(LINE)
+        (failure,) = read(tmp_path / f"b.{kind}", encoding="utf-16")[1]
+        assert failure.partition("not ")[2] == "utf-16 text; the rest of the file was left out"

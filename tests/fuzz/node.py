@@ -216,7 +216,7 @@ class Node(BaseNode):
 
     @classmethod
     def _other(cls, method: str, name: str, index: str, parts: list[str]) -> Any:
-        concrete = f"{index}-v2-000001" if "-dedup-" in index else index
+        concrete = f"{index}-v2-000001" if "-dedup-" in index and "-v2-" not in index else index
         settings = {"index": {"uuid": "u", "number_of_shards": "2"}}
         if method == "GET" and parts == [index]:
             return {
