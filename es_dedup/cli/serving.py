@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from es_dedup.cli.session import Session
+from es_dedup.errors import MissingExtra
 
 if TYPE_CHECKING:
     from es_dedup.serve.tokens import Tokens
@@ -34,8 +35,6 @@ def serve(
     try:
         from es_dedup.serve.server import serve as run
     except ImportError as error:
-        from es_dedup.errors import MissingExtra
-
         raise MissingExtra(error.name or "fastapi", "serve", "es-dedup serve") from error
 
     def tell(address: str, tokens: Tokens | None) -> None:

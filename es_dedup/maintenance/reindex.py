@@ -9,7 +9,6 @@ writer lock of the old generation is held, so that no decision falls in between.
 
 from __future__ import annotations
 
-import random
 import secrets
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from es_dedup.batch.overrides import load_overrides
 from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.attach import sample
 from es_dedup.maintenance.backfill import outdated, outdated_after_pause
 from es_dedup.maintenance.context import load_attachments, open_context, save_attachments
 from es_dedup.maintenance.documents import gone
@@ -228,16 +228,13 @@ def _verified(context: MaintenanceContext) -> tuple[int, int, int, int]:
 
 
 def _sampled(context: MaintenanceContext) -> int:
-    """Make the features of some documents of each shard again, and return how many there were."""
-    generator = random.Random(0)  # noqa: S311 - which pages are looked at
+    """Make the features of some documents of each index again, and return how many there were."""
     compared = 0
     for index, fields in context.indices().items():
-        for shard in context.source_index.shards(index):
-            start = generator.randrange(max(1, shard.last + 1))
-            found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
-            for other in outdated_after_pause(context, fields, outdated(context, fields, found)):
-                raise NotVerified(f"features of {other.key.page_id} are not those of its document")
-            compared += len(found)
+        found = list(sample(context, index, fields.names, SAMPLES))
+        for other in outdated_after_pause(context, fields, outdated(context, fields, found)):
+            raise NotVerified(f"features of {other.key.page_id} are not those of its document")
+        compared += len(found)
     return compared
 
 

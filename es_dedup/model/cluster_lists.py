@@ -52,12 +52,8 @@ class ClusterQuery:
 
     def place_of(self, summary: ClusterSummary) -> Place:
         """Where a cluster stands in the order."""
-        fields = {
-            ClusterOrder.LARGEST: "size",
-            ClusterOrder.NEWEST: "newest",
-            ClusterOrder.CONFIDENCE: "confidence",
-        }
-        return getattr(summary, fields.get(self.order, "id")), summary.id
+        field_name = "size" if self.order is ClusterOrder.LARGEST else str(self.order)
+        return getattr(summary, field_name), summary.id
 
     def follows(self, place: Place, after: Place | None) -> bool:
         """Whether a place comes after another one."""

@@ -41,9 +41,7 @@ class Idf:
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Idf of each word; shape (words,)."""
-        unknown = self.unknown
-        get = self.values.get
-        return np.fromiter((get(word, unknown) for word in words), dtype=np.float64, count=len(words))
+        return np.array([self.values.get(word, self.unknown) for word in words], dtype=np.float64)
 
 
 def file_of_jieba(name: str) -> Path:

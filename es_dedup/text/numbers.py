@@ -13,6 +13,7 @@ import numpy as np
 
 from es_dedup.text.characters import PLANE, table_of
 from es_dedup.text.hashing import mix64
+from es_dedup.text.ragged import gather_between
 from es_dedup.text.tokens import clause_hashes_of, run_starts, segment_hashes, word_hashes
 
 if TYPE_CHECKING:
@@ -37,11 +38,9 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     first = np.minimum(batch.codes[tokens.starts], PLANE - 1)
     digit_word = ~tokens.single & _is_digit(first)
     at = np.flatnonzero(digit_word)
-    lengths = tokens.ends[at] - tokens.starts[at]
-    inside = np.cumsum(lengths) - lengths
-    places = np.repeat(tokens.starts[at] - inside, lengths) + np.arange(int(lengths.sum()))
     if len(at):
-        digit_word[at] = np.logical_and.reduceat(_is_digit(batch.codes[places]), inside)
+        places, owner = gather_between(tokens.starts[at], tokens.ends[at])
+        digit_word[at] = np.logical_and.reduceat(_is_digit(batch.codes[places]), run_starts(owner))
     numeral = tokens.single & table_of(NUMERALS)[first]
     unit = tokens.single & table_of(UNITS)[first]
     figure = numeral | digit_word

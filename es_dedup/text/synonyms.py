@@ -187,11 +187,8 @@ def _load(path: Path, modified: int, size: int) -> Synonyms:  # noqa: ARG001 - a
 def _forms(words: Collection[str]) -> dict[str, str]:
     """Normalised stem of each word; empty if it has no letter or digit."""
     batch = normalise_many(list(words))
-    found = {}
-    for at, word in enumerate(words):
-        text = batch.string(at)
-        found[word] = stem(text) if any(character.isalnum() for character in text) else ""
-    return found
+    texts = zip(words, map(batch.string, range(len(batch))), strict=True)
+    return {word: stem(text) if any(map(str.isalnum, text)) else "" for word, text in texts}
 
 
 @lru_cache(maxsize=1 << 16)

@@ -120,8 +120,6 @@ def function_words() -> NDArray[np.uint64]:
 
 
 def _head_terms(body: TokenBatch, titled: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    if titled.all():
-        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
     at, _ = heads(body.offsets, np.minimum(np.diff(body.offsets), UNTITLED_TOKENS) * ~titled)
     word = ~body.single[at] & ~np.isin(body.hashes[at], function_words())
     at = at[_begins_pair(body)[at] | word]
