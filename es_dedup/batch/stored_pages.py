@@ -38,10 +38,18 @@ def search(index: Index, query: str, *, limit: int, offset: int, collapse: bool)
         most *= 4
         matches, clusters, best = _matches(index, query, most)
     shown = (best if collapse else matches)[offset : offset + limit]
-    hits, missing = _hits(index, shown, clusters), index.unsearchable()
+    records = index.get_many(name for name, _ in shown)
+    groups = index.members({clusters.get(name, name) for name, _ in shown})
+    hits = []
+    for name, score in shown:
+        if name in records:  # else another process has just removed it
+            record, cluster = records[name], clusters.get(name, name)
+            others = max(len(groups.get(cluster, ())) - 1, 0)
+            hits.append(SearchHit(name, score, record.title, record.url, cluster, others))
+    missing = index.unsearchable()
     if len(matches) == most:
-        return SearchResult(hits, None, index.matches(query), missing)
-    return SearchResult(hits, len(best), len(matches), missing)
+        return SearchResult(tuple(hits), None, index.matches(query), missing)
+    return SearchResult(tuple(hits), len(best), len(matches), missing)
 
 
 def _matches(index: Index, query: str, most: int) -> tuple[list[Match], dict[str, str], list[Match]]:
@@ -53,19 +61,6 @@ def _matches(index: Index, query: str, most: int) -> tuple[list[Match], dict[str
     for name, score in matches:
         best.setdefault(clusters.get(name, name), (name, score))
     return matches, clusters, list(best.values())
-
-
-def _hits(index: Index, shown: Sequence[Match], clusters: Mapping[str, str]) -> tuple[SearchHit, ...]:
-    records = index.get_many(name for name, _ in shown)
-    groups = index.members({clusters.get(name, name) for name, _ in shown})
-    hits = []
-    for name, score in shown:
-        if name not in records:  # another process has just removed it
-            continue
-        record, cluster = records[name], clusters.get(name, name)
-        others = max(len(groups.get(cluster, ())) - 1, 0)
-        hits.append(SearchHit(name, score, record.title, record.url, cluster, others))
-    return tuple(hits)
 
 
 def redundant(

@@ -10,7 +10,7 @@ import numpy as np
 
 from es_dedup.index.embedded import candidates, fulltext, tables
 from es_dedup.index.embedded.clusters import ClusterTables
-from es_dedup.index.embedded.connection import MEMORY, Connection, online_copy
+from es_dedup.index.embedded.connection import MEMORY, Connection
 from es_dedup.index.embedded.fulltext import TextSearch
 from es_dedup.index.port import NO_NOTES, Notes
 from es_dedup.index.records import WORDS, FeatureRecord, problems_of
@@ -255,7 +255,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         """
         with self._connection.reading() as connection:
             self._store_later_postings(connection)
-        return online_copy(self._connection, place)
+        return self._connection.copy_to(place)
 
     def _store_later_postings(self, connection: sqlite3.Connection) -> None:
         if self._posted is not None:

@@ -184,16 +184,37 @@ class Connection:
                 _finish(connection, "ROLLBACK")
                 raise
 
-    def copy_to(self, part: Path) -> None:
-        """Make a new file with all that is committed, checked and marked as a copy."""
-        with self._translated(str(part)), closing(sqlite3.connect(part)) as copy:
-            with self._guard:  # all at once: of a copy in steps what writers change meanwhile is begun anew
-                self._sqlite.backup(copy, pages=-1)
-            (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-            if found != "ok":
-                raise NotAnIndex(self.name, str(found))
-            tables.mark_copy(copy)
-            copy.commit()
+    @contextmanager
+    def copy_to(self, place: str | Path) -> Iterator[Path]:
+        """A checked copy of all that is committed, which takes its place when the block ends without an error; see ``EmbeddedIndex.copy_to``."""
+        whole = Path(os.path.realpath(place))
+        part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
+        if not whole.parent.is_dir():
+            raise IndexUnavailable(str(place), f"the folder {whole.parent} does not exist")
+        with ExitStack() as stack:
+            _take_lock(whole, stack)
+            _check(whole, self)
+            try:
+                with self._translated(str(part)), closing(sqlite3.connect(part)) as copy:
+                    with (
+                        self._guard
+                    ):  # all at once: of a copy in steps what writers change meanwhile is begun anew
+                        self._sqlite.backup(copy, pages=-1)
+                    (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+                    if found != "ok":
+                        raise NotAnIndex(self.name, str(found))
+                    tables.mark_copy(copy)
+                    copy.commit()
+                yield part
+                with part.open("rb+") as stream:
+                    os.fsync(stream.fileno())
+                _check(whole, self)
+                part.replace(whole)
+            except OSError as error:
+                raise IndexUnavailable(str(place), error.strerror or str(error)) from error
+            finally:
+                for end in ("", *_LOG):
+                    Path(f"{part}{end}").unlink(missing_ok=True)
 
     def rewrite(self) -> bool:
         """Write the file anew without deleted data, and empty its log; False where a reader has kept the log in use.
@@ -271,30 +292,6 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
         raise NotAnIndex(name, "not an SQLite file")
     if not read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         raise IndexUnavailable(name, "the file or its folder is read-only: open it for reading only")
-
-
-@contextmanager
-def online_copy(source: Connection, place: str | Path) -> Iterator[Path]:
-    """A copy of a file, which takes its place when the block ends without an error; see ``EmbeddedIndex.copy_to``."""
-    whole = Path(os.path.realpath(place))
-    part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
-    if not whole.parent.is_dir():
-        raise IndexUnavailable(str(place), f"the folder {whole.parent} does not exist")
-    with ExitStack() as stack:
-        _take_lock(whole, stack)
-        _check(whole, source)
-        try:
-            source.copy_to(part)
-            yield part
-            with part.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            _check(whole, source)
-            part.replace(whole)
-        except OSError as error:
-            raise IndexUnavailable(str(place), error.strerror or str(error)) from error
-        finally:
-            for end in ("", *_LOG):
-                Path(f"{part}{end}").unlink(missing_ok=True)
 
 
 def _take_lock(file: Path, stack: ExitStack) -> None:

@@ -129,11 +129,10 @@ class TextSearch(Index):
             bodies = characters_apart([decompress_text(body) for *_, body in some])
             texts = zip((row for row, *_ in some), titles, bodies, strict=True)
             connection.executemany(f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)", texts)
-        if rows:
-            if aside:
-                self._tail = range(self._tail.start, rows[-1][0])
-            else:
-                write_meta(connection, "fulltext_row", rows[-1][0])
+        if rows and aside:
+            self._tail = range(self._tail.start, rows[-1][0])
+        elif rows:
+            write_meta(connection, "fulltext_row", rows[-1][0])
         return len(rows) == TEXTS_PER_STEP
 
     def _last(self, connection: sqlite3.Connection) -> int:
