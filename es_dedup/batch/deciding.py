@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, remove_pages
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.decisions import StoredBatch, certain, edges_beside, left_out, taken_over
+from es_dedup.batch.decisions import StoredBatch, by_policy, edges_beside
 from es_dedup.batch.featurise import changed, day_of, keys_of, make_chunk, only, without
 from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
@@ -258,9 +258,8 @@ class BatchDecider:
         self._mostly_new = 2 * len(stored) <= len(ids)
         known = only(chunk, there)
         fresh = set(changed(known, stored)[0].records.ids)
-        if (
-            outdated := fresh & assigned.keys()
-        ):  # before their features: if we are killed, who meets them decides on them
+        # before their features: if we are killed, who meets them decides on them
+        if outdated := fresh & assigned.keys():
             with self._writing() as (_, before):
                 marked = {
                     name: replace(each, score=0.0) for name, each in index.assignments(outdated).items()
@@ -314,8 +313,7 @@ class BatchDecider:
             return {}
         new, cache = batch.found.todo.records.ids, ClusterCache(self._index, batch.pairs.notes)
         edges = decided_edges(cache, distinct(batch.pairs.edges()), new)
-        edges = certain(edges, batch.pairs.statistics)
-        covered = (left_out if policy is WritePolicy.SKIP else taken_over)(new, edges)
+        covered = by_policy(policy, new, edges, batch.pairs.statistics)
         return {name: others.difference(new) for name, others in covered.items()}
 
     def conclude(
@@ -405,14 +403,13 @@ class BatchDecider:
         # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
         counted = decided_edges(clusters, searched, new)
         standing = [edge for edge in counted if edge.left in counting and edge.right in counting]
-        gone = left_out(new, certain(standing, lookup.statistics)) if policy is WritePolicy.SKIP else {}
+        if policy is WritePolicy.OVERWRITE:
+            because = by_policy(policy, found.order, [*counted, *edges_of_same], lookup.statistics)
+        else:
+            because = by_policy(policy, new, standing, lookup.statistics)
+        gone, replaces = (because, {}) if policy is WritePolicy.SKIP else ({}, because)
         if gone:
             decisions.update(stored.without(gone, standing, clusters.assignments(new)))
-        replaces: Mapping[str, Collection[str]] = {}
-        if policy is WritePolicy.OVERWRITE:
-            replaces = taken_over(found.order, certain([*counted, *edges_of_same], lookup.statistics))
-        elif policy is WritePolicy.FAIL:
-            replaces = taken_over(new, certain(standing, lookup.statistics))
         _add_evidence(decisions, compared, other)
         unsure = [
             *(name for name in compared.pages.ids if name in other),

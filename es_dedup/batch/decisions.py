@@ -226,9 +226,8 @@ def clustered_by_policy(
         names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(some)
         assigned = index.assignments(names) if at_hand is None else at_hand
         decisions |= not_unique(stored.decisions(names, edges, assigned))
-        if (
-            policy is not WritePolicy.MARK
-        ):  # which needs no edges any more: of a large index they do not fit in memory
+        # ``mark`` needs no edges any more: of a large index they do not fit in memory
+        if policy is not WritePolicy.MARK:
             every |= {(edge.left, edge.right): edge for edge in edges}
     return apply_policy(policy, stored, list(every.values()), decisions, index, lookup, stored.new)
 
@@ -256,35 +255,47 @@ def apply_policy(
     Returns:
         Decisions on the new pages that stay and are not unique, and on the pages that were removed.
     """
-    gone: dict[str, set[str]] = {}
-    if policy is WritePolicy.SKIP:
-        gone = left_out(stored.new, certain(edges, lookup.statistics))
-    elif policy is WritePolicy.OVERWRITE:
-        for name, others in taken_over(stored.new, certain(edges, lookup.statistics)).items():
+    # ``fail`` has refused the call before anything was stored
+    if policy in (WritePolicy.MARK, WritePolicy.FAIL):
+        return decisions, {}
+    gone = by_policy(policy, stored.new, edges, lookup.statistics)
+    if policy is WritePolicy.OVERWRITE:
+        taken, gone = gone, {}
+        for name, others in taken.items():
             for other in others:
                 gone.setdefault(other, set()).add(name)
-    drop = set(gone)
-    if not drop:
+    if not gone:
         return decisions, {}
-    remove_pages(index, drop, lookup)
-    kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
-    again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
+    remove_pages(index, gone, lookup)
+    kept = [edge for edge in edges if edge.left not in gone and edge.right not in gone]
+    again = stored.decisions(decisions.keys() - gone.keys(), kept, index.assignments(decisions))
     if policy is WritePolicy.OVERWRITE:
-        again.update((name, _instead(again[name], decisions[name], drop)) for name in list(again))
+        again.update((name, _instead(again[name], decisions[name], gone)) for name in list(again))
     staying = {other for others in gone.values() for other in others}
-    leaving = replace(stored, new=dict.fromkeys(name for name in call if name in drop))
+    leaving = replace(stored, new=dict.fromkeys(name for name in call if name in gone))
     # clusters have changed by now
     return not_unique(again), leaving.without(gone, edges, index.assignments(staying))
 
 
-def certain(edges: Iterable[Edge], statistics: Statistics) -> list[Edge]:
-    """The edges because of which a policy may remove pages for good.
+def by_policy(
+    policy: WritePolicy, new: Iterable[str], edges: Iterable[Edge], statistics: Statistics
+) -> dict[str, set[str]]:
+    """New pages that ``skip`` leaves out, ``fail`` refuses, or ``overwrite`` puts in the place of others, each with the pages because of which.
 
     Statistics of a few pages cannot tell a template from content: of pages that came one by one, each would be left out because of the
-    footer that it shares with the first one, and nothing would ever be learned. Until then only pages that are nearly equal are removed.
+    footer that it shares with the first one, and nothing would ever be learned. Until then only pages that are nearly equal count.
+
+    Args:
+        policy: ``mark`` does nothing to any page.
+        new: in the order in which they came.
+        edges: all that touch them.
+        statistics: that the edges rest on.
     """
+    if policy is WritePolicy.MARK:
+        return {}
     known = statistics.pages >= KNOWN_FROM
-    return [edge for edge in edges if known or edge.relation is Relation.EXACT or edge.score >= NEARLY_EQUAL]
+    sure = [edge for edge in edges if known or edge.relation is Relation.EXACT or edge.score >= NEARLY_EQUAL]
+    return left_out(new, sure) if policy is WritePolicy.SKIP else taken_over(new, sure)
 
 
 def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:

@@ -54,9 +54,8 @@ FEATURE_THREADS: Final = 2
 """Threads that compute features while the main thread writes; more of them would mostly wait for the interpreter's lock."""
 CHUNK_CHARS: Final = 1_000_000
 POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
-AHEAD: Final = (
-    36  # chunks in flight per worker: as many pages as are written at a time, so that all go on meanwhile
-)
+# chunks in flight per worker: as many pages as are written at a time, so that all go on meanwhile
+AHEAD: Final = 36
 PIPE_BYTES: Final = 2**20  # what Linux allows each user; a chunk of 256 pages has about as many
 PARENT_SECONDS: Final = 0.5  # between a worker's checks whether its parent still lives
 MAX_TITLE_CHARS: Final = 1_000
@@ -448,9 +447,8 @@ _worker: dict[str, Any] = {}
 
 
 def _prepare(given: Mapping[str, Any], parent: int) -> None:
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all processes of a terminal; the parent ends these
+    # Ctrl-C reaches all processes of a terminal; the parent ends these
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     native.use_one_thread()
     gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it

@@ -20,10 +20,9 @@ from es_dedup.batch.decisions import (
     AddCounts,
     StoredBatch,
     apply_policy,
-    certain,
+    by_policy,
     clustered_by_policy,
     not_unique,
-    taken_over,
 )
 from es_dedup.batch.featurise import CHUNK_PAGES, changed, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
@@ -60,9 +59,8 @@ WRITE_BYTES: Final = 128 * 2**20
 INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long, if what it stores is kept
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
 FULL_SHARE: Final = 5  # a full run when one page in so many is new since the last one
-WORTH_SHARE: Final = (
-    20  # and one in so many is new in this call; else the run would take far longer than the call itself
-)
+# and one in so many is new in this call; else the run would take far longer than the call itself
+WORTH_SHARE: Final = 20
 UNFINISHED: Final = (
     "pages of an earlier call that was interrupted are not clustered: run `es-dedup elastic recluster`"
 )
@@ -221,7 +219,7 @@ class Ingest:
             clusters = ClusterCache(self._index)
             _, edges, decisions = self._compared_and_clustered(clusters, chunk, replaced, among.edges)
             if self._policy is WritePolicy.FAIL:
-                refused = taken_over(chunk.records.ids, certain(edges, among.statistics))
+                refused = by_policy(self._policy, chunk.records.ids, edges, among.statistics)
                 for name, others in refused.items():
                     named = decisions[name].duplicate_of if name in decisions else None
                     raise DuplicatePage(name, named or min(others))
@@ -396,9 +394,8 @@ class Ingest:
         new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)
         stored = StoredBatch(new, counts.replaced, {})
         lookup = self._lookup()
-        lookup.statistics = (
-            found.statistics
-        )  # learned just now: those of the lookup may be from before the call
+        # learned just now: those of the lookup may be from before the call
+        lookup.statistics = found.statistics
         counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, lookup, found))
 
     def _recluster(self) -> RelatedPairs:

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
     from es_dedup.settings.sections import CcdetConfig
 
-MOST_IN_MEMORY: Final = (
-    1_000_000  # features that the Python form weighs at a time, about 150 bytes each; the native core takes 8
-)
+# features that the Python form weighs at a time, about 150 bytes each; the native core takes 8
+MOST_IN_MEMORY: Final = 1_000_000
 
 
 def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES) -> Statistics:

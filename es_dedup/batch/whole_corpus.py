@@ -85,9 +85,8 @@ def verify(
 
 
 IN_MEMORY_PAGES: Final = 300_000  # some 2 GB with what is made of them; beyond, it takes temporary files
-WORTH_PAGES: Final = (
-    1_000  # below, deciding takes no longer than starting a thread and sharing the interpreter
-)
+# below, deciding takes no longer than starting a thread and sharing the interpreter
+WORTH_PAGES: Final = 1_000
 MOST: Final = 500_000  # terms or features of a corpus in files in memory at a time: some 40 MB with what is made of them
 PAIRS: Final = 1_024  # of a corpus in files compared at a time, in each of some threads: some 10 MB
 PAGES: Final = 2_000  # pages and edges of a corpus in files that are objects at a time

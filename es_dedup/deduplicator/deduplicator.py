@@ -468,9 +468,7 @@ class Deduplicator(IndexReader):
         made: Iterable[Chunk] | None = None
         if dry_run or policy is WritePolicy.FAIL:
             settings, _ = self._written_with(whole=whole)
-            made = list(self._chunks(reading, settings, dry_run=dry_run))
-            if reading.error is not None:
-                raise reading.error
+            made = list(self._chunks(source, settings, dry_run=dry_run))
             lookup, before = partial(self._lookup, settings), self._index.count()
             report = Ingest(self._index, settings, lookup, progress, before, policy).preview(made)
             if dry_run:

@@ -274,9 +274,8 @@ class Run:
                     failed = [item.page_id for item, ok, said in answers if not _is_written(item, ok, said)]
                     old = [item for item in batch if item.withdrawn and not item.rests_on(failed)]
                     self._send([(item, item.withdrawal) for item in old], send, answers)
-                except (
-                    BaseException
-                ):  # an interrupt, too: the source index knows what was written, if it answers
+                # an interrupt, too: the source index knows what was written, if it answers
+                except BaseException:
                     known = {item.page_id for item, ok, _ in answers if ok}
                     with suppress(IndexError_):
                         self._finish(batch, [item.page_id for item in batch if item.page_id not in known])

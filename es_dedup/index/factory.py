@@ -92,9 +92,8 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
         )
     try:
         if not read_only and index.note(STATISTICS) is None:
-            with (
-                index.writing()
-            ):  # of two that open a new index at once, the first one's settings are in force
+            # of two that open a new index at once, the first one's settings are in force
+            with index.writing():
                 if index.note(STATISTICS) is None:
                     index.set_note(STATISTICS, clustered_with("", 0, settings))
     except BaseException:

@@ -164,9 +164,8 @@ class CandidateSearcher:
         They count deleted pages too until segments are merged, and cost a quarter of counting.
         """
         counts = np.zeros(len(values.texts), dtype=np.int64)
-        documents: list[
-            dict[str, dict[str, int]]
-        ] = []  # places of terms by field and value, in bounded numbers
+        # places of terms by field and value, in bounded numbers
+        documents: list[dict[str, dict[str, int]]] = []
         for some in chunked(range(len(counts)), TERMS_AT_A_TIME):
             documents.append({})
             for place in some:

@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 BY_CLUSTER: Final = ({"cluster_id": "asc"}, {"page_id": "asc"})
 BY_EDGE: Final = ({"edge": "asc"},)
 BUCKETS: Final = 5_000  # clusters counted in one request
-REPLACED_AT_A_TIME: Final = (
-    5_000  # edges or assignments of ``replace_all`` whose answers are looked at together
-)
+# edges or assignments of ``replace_all`` whose answers are looked at together
+REPLACED_AT_A_TIME: Final = 5_000
 MOST: Final = 20_000  # changes of a session that are kept
 MOST_LISTED: Final = 30_000
 """Clusters of an order that are counted in one request; with their sub-aggregations fewer than ``search.max_buckets``."""

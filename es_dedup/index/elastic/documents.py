@@ -273,9 +273,8 @@ class TermFields:
 
     def _places(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
         first, count = self._at
-        tags = (terms >> np.uint64(TAG_SHIFT)).astype(
-            np.int64
-        ) % TAGS  # what is too wide is refused elsewhere
+        # what is too wide is refused elsewhere
+        tags = (terms >> np.uint64(TAG_SHIFT)).astype(np.int64) % TAGS
         bands = (terms >> np.uint64(BAND_BITS)).astype(np.int64) % count[tags]
         places: NDArray[np.int64] = first[tags] + bands
         return places

@@ -87,15 +87,13 @@ class Store(Index):
         )
         self._meta = Collection(self._server, alias_of(address.name, META))
         self._lock = WriterLock(self._meta)
-        self._one_write = (
-            threading.Lock()
-        )  # of features: whether a search shows all before it is known of one at a time
+        # of features: whether a search shows all before it is known of one at a time
+        self._one_write = threading.Lock()
         self._recent = PageWriteCache()
         self._session_notes: dict[str, str | None] = {}  # that were read or set within the session
         self._session_changes = ClusterChanges()  # sent within sessions, as far as searches may not see them
-        self._changed_outside = (
-            False  # clusters, by another thread of ours, which ``_session_changes`` does not have
-        )
+        # clusters, by another thread of ours, which ``_session_changes`` does not have
+        self._changed_outside = False
         self._searcher = CandidateSearcher(self._pages, self._recent, self._schema)
         try:
             with reading(self._server.name):

@@ -23,9 +23,8 @@ CACHE_KIB: Final = 64 * 1024
 """Holds the postings of some 90,000 pages, so that a warm candidate query reads no file."""
 CHECKPOINT_PAGES: Final = 4096  # 32 MiB: a large batch is copied into the file once, not every few megabytes
 KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
-MIN_BUSY_SECONDS: Final = (
-    5.0  # SQLite's own short locks (opening, recovery, checkpoint), whatever the user's patience
-)
+# SQLite's own short locks (opening, recovery, checkpoint), whatever the user's patience
+MIN_BUSY_SECONDS: Final = 5.0
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PROBLEMS: Final = {
@@ -196,9 +195,8 @@ class Connection:
             _check(whole, self)
             try:
                 with self._translated(str(part)), closing(sqlite3.connect(part)) as copy:
-                    with (
-                        self._guard
-                    ):  # all at once: of a copy in steps what writers change meanwhile is begun anew
+                    # all at once: of a copy in steps what writers change meanwhile is begun anew
+                    with self._guard:
                         self._sqlite.backup(copy, pages=-1)
                     (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
                     if found != "ok":
@@ -250,9 +248,8 @@ class Connection:
         except (TypeError, ValueError, OverflowError) as error:  # values that no write of ours has stored
             raise NotAnIndex(self.name, f"a stored value is damaged: {error}") from error
         except sqlite3.Error as error:
-            code = (
-                getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-            )  # without the extended part
+            # without the extended part
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
             if code in _DAMAGED:
                 raise NotAnIndex(self.name, str(error)) from error
             if code in _BUSY:

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
 APPLICATION_ID: Final = 0x65734464  # "esDd"
 SCHEMA_VERSION: Final = 2
-PAGE_BYTES: Final = (
-    8192  # of 4, 8 and 16 KiB the best of bulk speed, fill of 1 kB rows, and cost of a single page
-)
+# of 4, 8 and 16 KiB the best of bulk speed, fill of 1 kB rows, and cost of a single page
+PAGE_BYTES: Final = 8192
 MAGIC: Final = b"SQLite format 3\x00"
 NAMED, STORED = 0, 1
 """Values of ``pages.state``: only its id is known; the page is stored."""
