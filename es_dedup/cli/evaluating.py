@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -286,43 +286,30 @@ def show_report(output: Output, found: EvaluationReport) -> None:
     counts = ", ".join(f"{count} {label}" for label, count in found.labels.items())
     output.line(f"{found.pairs} labelled pairs: {counts}")
     for name, share in found.candidates.items():
-        output.line(f"candidate recall ({name})  {_share(share)}")
+        output.line(f"candidate recall ({name})  {_shown(share)}")
     output.line()
     heads = ("method", "recall", "diff merged", "precision", "F1", "partial merged", "relation right")
-    output.table(
-        heads,
-        [(name, *_scores(method.pairs), _share(method.relations)) for name, method in found.methods.items()],
-    )
+    methods = found.methods.items()
+    rows = [(name, *_scores(method.pairs), _shown(method.relations)) for name, method in methods]
+    output.table(heads, rows)
     if found.clusters is not None:
-        facts = {
-            name: f"{value:.3f}"
-            for name, value in found.clusters.as_dict().items()
-            if isinstance(value, float)
-        }
-        output.line("clusters (B-cubed)  " + ", ".join(f"{name} {value}" for name, value in facts.items()))
+        figures = found.clusters.as_dict().items()
+        shown = (f"{name} {_shown(value)}" for name, value in figures if isinstance(value, float))
+        output.line(f"clusters (B-cubed)  {', '.join(shown)}")
 
 
-def _scores(pairs: PairScores) -> tuple[str, ...]:
-    return (
-        _share(pairs.positive),
-        _share(pairs.diff),
-        _figure(pairs.precision),
-        _figure(pairs.f1),
-        _share(pairs.partial),
-    )
+def _scores(pairs: PairScores) -> Iterator[str]:
+    return map(_shown, (pairs.positive, pairs.diff, pairs.precision, pairs.f1, pairs.partial))
 
 
-def _share(share: Share) -> str:
-    shown = share.as_dict()
-    return (
-        f"{share.value:.3f} ({share.hits}/{share.total}, {shown['low']:.2f}-{shown['high']:.2f})"
-        if share.total
-        else "–"
-    )
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _shown(value: Share | float | None) -> str:
+    """A figure or a share, with how often and its interval."""
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if not (value and value.total):
+        return "–"
+    shown = value.as_dict()
+    return f"{value.value:.3f} ({value.hits}/{value.total}, {shown['low']:.2f}-{shown['high']:.2f})"
 
 
 def show_sweep(output: Output, name: str, found: TuneReport, today: str) -> None:

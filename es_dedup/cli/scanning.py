@@ -142,12 +142,7 @@ def _in_words(decision: Decision) -> Iterator[str]:
     from es_dedup.views.evidence import shares_in_words
 
     shares = {
-        (pair.right if pair.left == decision.page_id else pair.left): shares_in_words(
-            pair.shares if pair.left == decision.page_id else pair.shares and pair.shares[::-1],
-            "this page",
-            "the other",
-            pair.score,
-        )
+        pair.right: shares_in_words(pair.shares, "this page", "the other", pair.score)
         for pair in decision.verdicts
     }
     cluster = "" if decision.cluster_id == decision.page_id else f" (cluster {decision.cluster_id})"
