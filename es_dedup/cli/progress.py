@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long work on standard error: a line that changes on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from es_dedup.model import Progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID
-
+    from rich.status import Status
 
 PLAIN_EVERY_SECONDS: Final = 15.0
 _WORDS: Final = {
@@ -35,8 +33,7 @@ class ProgressDisplay:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._bars: Bars | None = None
-        self._tasks: dict[str, TaskID] = {}
+        self._status: Status | None = None
         self._expected: dict[str, int] = {}
         self._entered = 0.0
         self._stage, self._began, self._said = "", 0.0, 0.0
@@ -44,13 +41,15 @@ class ProgressDisplay:
     def __enter__(self) -> Self:
         self._entered = time.monotonic()
         if not self._quiet and sys.stderr.isatty():
-            self._bars = _bars()
-            self._bars.start()
+            from rich.console import Console
+
+            self._status = Console(file=sys.stderr).status("")
+            self._status.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        if self._status is not None:
+            self._status.stop()
 
     def __call__(self, progress: Progress) -> None:
         """Show how far a stage is."""
@@ -61,12 +60,14 @@ class ProgressDisplay:
             # the first stage began with the work, not when something of it was done
             self._began, self._said = now if self._stage else self._entered, now
             self._stage = progress.stage
-        if self._bars is not None:
-            self._draw(self._bars, progress)
-        elif now - self._said >= PLAIN_EVERY_SECONDS:
+        if self._status is None and now - self._said < PLAIN_EVERY_SECONDS:
+            return
+        line = f"{_WORDS.get(progress.stage, progress.stage)}: {self._figures(progress, now)}"
+        if self._status is not None:
+            self._status.update(line)
+        else:
             self._said = now
-            words, figures = _WORDS.get(progress.stage, progress.stage), self._figures(progress, now)
-            sys.stderr.write(f"{words}: {figures}\n")
+            sys.stderr.write(f"{line}\n")
 
     def count(self, stage: str, done: int, total: int | None) -> None:
         """The same for callers that have numbers only."""
@@ -89,26 +90,3 @@ class ProgressDisplay:
         of = f" of {'about ' if about else ''}{total:,}" if total else ""
         left = f", {(total - progress.done) / rate:,.0f} s left" if total and rate else ""
         return f"{progress.done:,}{of} ({rate:,.0f}/s{left})"
-
-    def _draw(self, bars: Bars, progress: Progress) -> None:
-        total = progress.total or self._expected.get(progress.stage)
-        task = self._tasks.get(progress.stage)
-        if task is None:
-            task = bars.add_task(_WORDS.get(progress.stage, progress.stage), figures="")
-            self._tasks[progress.stage] = task
-        bars.update(
-            task,
-            completed=progress.done,
-            total=total if total is None else max(total, progress.done),
-            figures=self._figures(progress, time.monotonic()),
-        )
-
-
-def _bars() -> Bars:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (
-        TextColumn("{task.description:<18}"), BarColumn(bar_width=30), TextColumn("{task.fields[figures]}"),
-    )  # fmt: skip
-    return Progress(*columns, console=Console(file=sys.stderr), transient=True)

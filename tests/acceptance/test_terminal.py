@@ -33,9 +33,7 @@ def test_an_interrupted_scan_ends_soon_and_says_what_is_saved_and_how_to_go_on(
     corpus: Path, tmp_path: Path
 ) -> None:
     with Terminal("scan", str(corpus), folder=tmp_path) as terminal:
-        shown = terminal.until(
-            r"making features .* ([\d,]+) of about ([\d,]+) \(([\d,]+)/s, ([\d,]+) s left\)"
-        )
+        shown = terminal.until(r"making features: ([\d,]+) of about ([\d,]+) \(([\d,]+)/s, ([\d,]+) s left\)")
         assert abs(int(shown[2].replace(",", "")) - PAGES) < PAGES / 10
         pressed = time.monotonic()
         terminal.press(CTRL_C)
@@ -65,7 +63,7 @@ def test_a_search_makes_its_index_once(tmp_path: Path, corpus: Path) -> None:
     with Terminal("search", word, folder=tmp_path) as terminal:
         assert terminal.finish() == 0
     assert "0 of 1,500 pages are searchable so far" in terminal.text
-    assert re.search(r"indexing texts for search .* 1,500 of 1,500 \(", terminal.text)
+    assert re.search(r"indexing texts for search: 1,500 of 1,500 \(", terminal.text)
     with sqlite3.connect(tmp_path / "es-dedup.db") as index:
         assert index.execute("SELECT value FROM meta WHERE name = 'fulltext_row'").fetchone()[0] == 1500
     with Terminal("search", word, folder=tmp_path) as terminal:
