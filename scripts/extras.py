@@ -146,9 +146,12 @@ def use_remote(at: Environment, storage: str = "zip") -> None:
 
 
 def use_warc(at: Environment) -> None:
-    """A scan of an archive."""
-    body = next(at.folder.glob("pages/*.html")).read_bytes()
-    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
+    """A scan of an archive, with a body in Brotli: <p>The ferry runs again after the storm of last week.</p>."""
+    body = bytes.fromhex(
+        "0b1c803c703e5468652066657272792072756e7320616761696e2061667465722074686520"
+        "73746f726d206f66206c617374207765656b2e3c2f703e03"
+    )
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: br\r\n\r\n" + body
     head = (
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://www.example.org/a\r\n"
         "WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\n"
