@@ -20,9 +20,6 @@ HASH_BITS_IN_TERM: Final = 40
 MIX_ADD: Final = np.uint64(0x9E3779B97F4A7C15 ^ SIGNATURE_SEED)
 MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2: Final = np.uint64(0x94D049BB133111EB)
-_S27: Final = np.uint64(27)
-_S30: Final = np.uint64(30)
-_S31: Final = np.uint64(31)
 
 
 def hash64(data: bytes | memoryview | str) -> int:
@@ -46,11 +43,11 @@ def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
         A new array of the same shape.
     """
     mixed = values + MIX_ADD
-    mixed ^= mixed >> _S30
+    mixed ^= mixed >> 30
     mixed *= MIX_1
-    mixed ^= mixed >> _S27
+    mixed ^= mixed >> 27
     mixed *= MIX_2
-    mixed ^= mixed >> _S31
+    mixed ^= mixed >> 31
     return mixed
 
 

@@ -25,8 +25,6 @@ class Table(Protocol):
 
 MOST_BUCKET_BITS: Final = 18  # 2 MB of starts
 FEW: Final = 1_000  # values: making buckets costs more than searching these
-FILTER_FROM: Final = 100_000  # values: making the bitmap costs as much as searching these
-_NO_BITMAP: Final = np.zeros(0, dtype=np.uint64)
 T = TypeVar("T", bound=Table)
 
 
@@ -153,10 +151,9 @@ def find(
     if not len(known):
         return none, none
     if native.core and (buckets or len(values) >= FEW):
-        filtered = buckets is not None or len(values) >= FILTER_FROM
         ranges = buckets or Buckets.of(known, bits)
-        seen = ranges.seen if filtered else _NO_BITMAP
-        at, place = native.core.find(known, np.ascontiguousarray(values), ranges.starts, ranges.shift, seen)
+        given = np.ascontiguousarray(values)
+        at, place = native.core.find(known, given, ranges.starts, ranges.shift, ranges.seen)
         return at, place
     place = np.searchsorted(known, values)
     place[place == len(known)] = 0

@@ -23,7 +23,7 @@ from es_dedup.errors import DamagedData
 from es_dedup.extraction.language import language_of
 from es_dedup.settings import Settings
 from es_dedup.text.normalise import normalise_many, normalised_pages
-from es_dedup.text.ragged import FILTER_FROM, find
+from es_dedup.text.ragged import find
 from tests.coverage_tables import rows_lists, table_of
 from tests.samples import truths
 from tests.texts import page_texts
@@ -138,7 +138,7 @@ def places(draw: Draw) -> Callable[[], Any]:
     known = (
         np.unique(source.integers(0, 1 << 40, draw(st.sampled_from([0, 1, 5000])), dtype=np.uint64)) | high
     )
-    others = source.integers(0, 1 << 40, draw(st.sampled_from([9, FILTER_FROM + 9])), dtype=np.uint64) | high
+    others = source.integers(0, 1 << 40, draw(st.sampled_from([9, 2_009])), dtype=np.uint64) | high
     values = np.concatenate((known[::3], known[:500] + np.uint64(1), others))
     return lambda: find(known, values, 48)
 
