@@ -251,11 +251,7 @@ def _sender(client: Elasticsearch, run: Run) -> Send:
     """Writes by the client's helper."""
     from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
 
-    def send(actions: Sequence[Any], results: list[Result]) -> None:
-        for result in streaming_bulk(client, actions, **run.helper_options):
-            results.append(result)  # noqa: PERF402 - those before an error count
-
-    return send
+    return lambda actions: streaming_bulk(client, actions, **run.helper_options)
 
 
 def _async_sender(client: AsyncElasticsearch, run: Run, wait: Callable[[Any], Any]) -> Send:
@@ -266,7 +262,14 @@ def _async_sender(client: AsyncElasticsearch, run: Run, wait: Callable[[Any], An
         async for result in async_streaming_bulk(client, actions, **run.helper_options):
             results.append(result)  # noqa: PERF401 - those before an error count
 
-    return lambda actions, results: wait(sent(actions, results))
+    def send(actions: Sequence[Any]) -> Iterator[Result]:
+        results: list[Result] = []
+        try:
+            wait(sent(actions, results))
+        finally:
+            yield from results
+
+    return send
 
 
 def _collect(given: Iterator[Result], results: list[Result]) -> Exception | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Result = tuple[bool, dict[str, Any]]
     Sent = tuple[Item, Any]  # the action, and what is sent for it
     Answer = tuple[Item, bool, dict[str, Any]]
-    Send = Callable[[Sequence[Any], list[Result]], None]
+    Send = Callable[[Sequence[Any]], Iterable[Result]]
 
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
 NOT_FOUND: Final = 404
@@ -246,7 +246,7 @@ class Run:
 
         Args:
             items: the batch.
-            send: has the client's helper write actions, and appends what it gives, that before an error too.
+            send: has the client's helper write actions, and gives its results, those before an error too.
             batch: what was decided on it; None: it is decided on now.
 
         Raises:
@@ -298,17 +298,14 @@ class Run:
             repeated = self._retried if attempt < self._retries else ()
             if self.stop.wait(pause):
                 raise CancelledError
-            results: list[Result] = []
-            try:
-                send([action for _, action in actions], results)
-            finally:
-                sent, actions = actions, []
-                for (item, action), (ok, answer) in zip(sent, results, strict=False):
-                    (said,) = answer.values()
-                    if not ok and said.get("status") in repeated:
-                        actions.append((item, action))
-                    else:
-                        answers.append((item, ok, said))
+            sent, actions = actions, []
+            results = send([action for _, action in sent])
+            for (ok, answer), (item, action) in zip(results, sent, strict=False):
+                (said,) = answer.values()
+                if not ok and said.get("status") in repeated:
+                    actions.append((item, action))
+                else:
+                    answers.append((item, ok, said))
             pause = min(self._most_pause, self._first_pause * 2**attempt)
 
     def finish(self, batch: Batch, answers: Iterable[Answer]) -> Items:
