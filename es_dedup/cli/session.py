@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -198,14 +198,9 @@ class Session:
         with self._open(read_only=True, quiet=True) if read_only else self.write() as dedup:
             yield dedup, None
 
-    @contextmanager
-    def dispatcher(self) -> Iterator[Any]:
-        """The queues of the index; raises as ``dispatch``."""
-        dispatcher = self.dispatch().CeleryDispatcher(self.db, self.settings)
-        try:
-            yield dispatcher
-        finally:
-            dispatcher.close()
+    def dispatcher(self) -> AbstractContextManager[Any]:
+        """The queues of the index, closed at the end of the block; raises as ``dispatch``."""
+        return closing(self.dispatch().CeleryDispatcher(self.db, self.settings))
 
     def dispatch(self) -> Any:
         """The module that sends work to workers.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from es_dedup.maintenance.runner import parts_by_stage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from collections.abc import Set as AbstractSet
+    from contextlib import AbstractContextManager
 
     from es_dedup.batch.stored_pages import ForgetReport
     from es_dedup.index.jobs import Job, Partition, Version
@@ -108,17 +109,13 @@ def traces(context: MaintenanceContext, page_id: str) -> list[str]:
     return found
 
 
-@contextmanager
-def _previous(context: MaintenanceContext) -> Iterator[Index | None]:
-    """The generation that ``reindex`` has kept for a roll-back, if there is one."""
+def _previous(context: MaintenanceContext) -> AbstractContextManager[Index | None]:
+    """The generation that ``reindex`` has kept for a roll-back, if there is one; closed at the end of the block."""
     address, _ = factory.beside(context.place, PREVIOUS)
     try:
-        index = factory.open_stored(address, context.settings)
+        return closing(factory.open_stored(address, context.settings))
     except NotAnIndex:
-        yield None
-        return
-    with closing(index):
-        yield index
+        return nullcontext()
 
 
 def _jobs_that_name(
