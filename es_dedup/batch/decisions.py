@@ -129,7 +129,8 @@ class AddCounts:
         )
 
 
-KNOWN_FROM: Final = 10  # pages of the corpus that statistics were learned from
+KNOWN_FROM: Final = 100  # pages of the corpus that statistics were learned from
+KNOWN_OF_CALL: Final = 10  # the same, where so many pages of one call are among them
 NEARLY_EQUAL: Final = 0.9  # score of an edge
 READ: Final = 2_000  # pages whose edges are objects at a time, after everything was clustered
 
@@ -258,7 +259,7 @@ def apply_policy(
     # ``fail`` has refused the call before anything was stored
     if policy in (WritePolicy.MARK, WritePolicy.FAIL):
         return decisions, {}
-    gone = by_policy(policy, stored.new, edges, lookup.statistics)
+    gone = by_policy(policy, stored.new, edges, lookup.statistics, len(stored.new))
     if policy is WritePolicy.OVERWRITE:
         taken, gone = gone, {}
         for name, others in taken.items():
@@ -278,7 +279,11 @@ def apply_policy(
 
 
 def by_policy(
-    policy: WritePolicy, new: Iterable[str], edges: Iterable[Edge], statistics: Statistics
+    policy: WritePolicy,
+    new: Iterable[str],
+    edges: Iterable[Edge],
+    statistics: Statistics,
+    of_call: int = 0,
 ) -> dict[str, set[str]]:
     """New pages that ``skip`` leaves out, ``fail`` refuses, or ``overwrite`` puts in the place of others, each with the pages because of which.
 
@@ -290,10 +295,11 @@ def by_policy(
         new: in the order in which they came.
         edges: all that touch them.
         statistics: that the edges rest on.
+        of_call: pages of the same call that were learned from before they were decided on: a template of theirs is known earlier.
     """
     if policy is WritePolicy.MARK:
         return {}
-    known = statistics.pages >= KNOWN_FROM
+    known = statistics.pages >= (KNOWN_OF_CALL if of_call >= KNOWN_OF_CALL else KNOWN_FROM)
     sure = [edge for edge in edges if known or edge.relation is Relation.EXACT or edge.score >= NEARLY_EQUAL]
     return left_out(new, sure) if policy is WritePolicy.SKIP else taken_over(new, sure)
 

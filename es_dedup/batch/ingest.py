@@ -219,7 +219,8 @@ class Ingest:
             clusters = ClusterCache(self._index)
             _, edges, decisions = self._compared_and_clustered(clusters, chunk, replaced, among.edges)
             if self._policy is WritePolicy.FAIL:
-                refused = by_policy(self._policy, chunk.records.ids, edges, among.statistics)
+                ids = chunk.records.ids
+                refused = by_policy(self._policy, ids, edges, among.statistics, len(ids))
                 for name, others in refused.items():
                     named = decisions[name].duplicate_of if name in decisions else None
                     raise DuplicatePage(name, named or min(others))

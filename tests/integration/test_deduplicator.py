@@ -240,6 +240,19 @@ class TestPolicies:
             assert fresh.stats()["pages"] == 20
             assert stored(fresh, "copy") == (policy == "overwrite")
 
+    def test_questions_of_one_form_that_come_one_by_one_are_not_lost(self) -> None:
+        """Statistics of the few pages that ``skip`` has kept do not tell that the rest is a form."""
+        form = "sign in to your account and open the settings page. Choose the entry in the menu on the left, then follow the instructions. "
+        form += "You will receive an e-mail that confirms the change. If you need further help, contact our support team. "
+        form += "Was this article helpful? Yes No. Related articles. Still need help? Submit a request."
+        things = "password invoice delivery address subscription refund account discount voucher newsletter".split()
+        asked = [f"{do} my {thing}" for do in ("change", "cancel", "find", "print") for thing in things]
+        with Deduplicator.open(":memory:", settings=ALONE) as fresh:
+            for each in asked:
+                page = Page(each, text=f"How do I {each}? To {each}, {form}", title=f"How do I {each}?")
+                fresh.add(page, policy="skip")
+            assert fresh.stats()["pages"] == len(asked)
+
     @pytest.mark.parametrize("policy", ["skip", "overwrite"])
     def test_a_call_of_many_pages_removes_by_the_statistics_that_it_learns(self, policy: str) -> None:
         texts = [article(n, sentences=20) for n in range(12)]

@@ -43,7 +43,7 @@ def systems(folder: str, *, restarts: bool, workers: bool) -> dict[str, Callable
 def main() -> int:
     """Run; 1 when something was found."""
     patch(
-        "es_dedup.batch.decisions.KNOWN_FROM", 0
+        "es_dedup.batch.decisions.KNOWN_OF_CALL", 0
     ).start()  # the model counts every edge, however few pages are known
     parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="no sequence begins after so long")

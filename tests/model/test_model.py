@@ -23,7 +23,7 @@ STEPS = 15
 @pytest.fixture(autouse=True)
 def certain_from_the_first_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Policies count every edge, as the model does: it knows nothing of statistics that are too young."""
-    monkeypatch.setattr("es_dedup.batch.decisions.KNOWN_FROM", 0)
+    monkeypatch.setattr("es_dedup.batch.decisions.KNOWN_OF_CALL", 0)
 
 
 def test_relations_are_those_that_the_texts_were_made_for() -> None:
