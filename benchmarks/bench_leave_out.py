@@ -23,7 +23,6 @@ from harness import Row, expect, parser_of, report
 from labelled import GROUPED, LABELLED, TEXT_ONLY
 from measured_pairs import POSITIVE, shown
 
-from es_dedup.decision.comparison import context_of
 from es_dedup.decision.pair_facts import facts_of
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.evaluation import Label
@@ -103,8 +102,8 @@ class Part:
 
     def inputs(self) -> NDArray[np.float64]:
         """What a trained model knows of its pairs, shape (pairs, inputs): facts, and the measures of the better covered page and of the other one."""
-        each, measures = self.measured, self.measured.measures
-        facts = facts_of(measures, context_of(each.pages, each.left, each.pages, each.right), BALANCED)
+        measures, context = self.measured.known
+        facts = facts_of(measures, context, BALANCED)
         found = [
             getattr(facts, name)
             for name in type(facts).__slots__

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for each in found:
         row: Row = {"set": each.name} | {name: shown(each.score(preset_thresholds(name))) for name in PRESETS}
         row["balanced, nothing learned"] = shown(
-            each.score(preset_thresholds("balanced"), measures=each.measures_of_nothing)
+            each.score(preset_thresholds("balanced"), known=each.by_nothing)
         )
         scores = each.score(preset_thresholds("balanced"))
         row["partial accepted"] = f"{scores.partial} of {scores.partial_of}"
@@ -111,7 +111,7 @@ def lost_and_found(folder: Path) -> list[Row]:
 
 def errors(each: Measured, thresholds: Thresholds) -> list[Row]:
     """One row for each pair that is missed or merged wrongly."""
-    measures, names = each.measures, each.pages.ids
+    (measures, _), names = each.known, each.pages.ids
     decisions = each.decided(thresholds)
     wrong = [
         pair

@@ -169,8 +169,8 @@ def sets_of(
 
 def variants(sets: Sequence[Measured], preset: Thresholds) -> Iterator[tuple[str, list[Score]]]:
     """Name of each variant, and the score of each set."""
-    yield LEARNED[0], [each.score(preset, measures=each.measures_of_nothing) for each in sets]
-    yield LEARNED[1], [each.score(preset, measures=each.measures_without_forms) for each in sets]
+    yield LEARNED[0], [each.score(preset, known=each.by_nothing) for each in sets]
+    yield LEARNED[1], [each.score(preset, known=each.without_forms) for each in sets]
     with mock.patch.object(required_coverage, "LATE_LOG_DAYS", math.inf):
         yield LEARNED[2], [each.score(preset) for each in sets]
     for at, rule in enumerate(RULES):

@@ -10,12 +10,10 @@ import numpy as np
 from labelled import scan
 
 from es_dedup.batch.learning import learn
-from es_dedup.decision import statistics
-from es_dedup.decision.comparison import context_of
+from es_dedup.decision import comparison, statistics
 from es_dedup.decision.remainders import sketches_of
 from es_dedup.decision.rules import RELATIONS, apply_rules
 from es_dedup.decision.statistics import Statistics
-from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.evaluation import Label
 from es_dedup.model import Relation
 from es_dedup.settings import Settings
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.comparison import Pages
+    from es_dedup.decision.pair_context import PairContext
     from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
@@ -89,25 +88,26 @@ class Measured:
     pages: Pages
     left: NDArray[np.int64]
     right: NDArray[np.int64]
-    measures: PairMeasures
-    measures_of_nothing: PairMeasures
-    measures_without_forms: PairMeasures
+    known: tuple[PairMeasures, PairContext]
+    by_nothing: tuple[PairMeasures, PairContext]
+    without_forms: tuple[PairMeasures, PairContext]
     groups: NDArray[np.object_]
 
-    def decided(self, thresholds: Thresholds, measures: PairMeasures | None = None) -> PairDecisions:
-        """The decisions of the rules under these thresholds, by the measures with the corpus's statistics or others."""
-        context = context_of(self.pages, self.left, self.pages, self.right)
-        return apply_rules(measures or self.measures, context, thresholds)
+    def decided(
+        self, thresholds: Thresholds, known: tuple[PairMeasures, PairContext] | None = None
+    ) -> PairDecisions:
+        """The decisions of the rules under these thresholds, by what is known with the corpus's statistics or others."""
+        return apply_rules(*(known or self.known), thresholds)
 
     def score(
         self,
         thresholds: Thresholds,
         *,
-        measures: PairMeasures | None = None,
+        known: tuple[PairMeasures, PairContext] | None = None,
         chosen: NDArray[np.bool_] | None = None,
     ) -> Score:
-        """The decision rules' answers under these thresholds, by the measures with the corpus's statistics or others; of chosen pairs only."""
-        decided = self.decided(thresholds, measures)
+        """The decision rules' answers under these thresholds, by what is known with the corpus's statistics or others; of chosen pairs only."""
+        decided = self.decided(thresholds, known)
         said = np.array([LABEL_OF[RELATIONS[each]] for each in decided.relation.tolist()], dtype=object)
         labels, accepted = self.labels, decided.rule == 0
         if chosen is not None:
@@ -156,24 +156,21 @@ def measured_rows(
 ) -> Measured:
     """Labelled pairs of rows of one corpus, measured with its statistics, without any, and with those that know no forms."""
     pages = scanned.corpus.pages
-    cover = pages.table.coverage
     # an edit is told from what a form is filled in with by clauses; grams in their place tell nothing
     with mock.patch.object(
         statistics, "sketches_of", lambda table, _, rows: sketches_of(table, "gram", rows)
     ):
         without_forms = learn(scanned.corpus, Settings().ccdet)
-    learned, none, formless = (
-        each.weights(cover) for each in (scanned.statistics, Statistics.empty(), without_forms)
-    )
     return Measured(
         name,
         np.array(labels, dtype=object),
         pages,
         left,
         right,
-        measure(cover, left, cover, right, learned, learned),
-        measure(cover, left, cover, right, none, none),
-        measure(cover, left, cover, right, formless, formless),
+        *(
+            comparison.measured(pages, left, pages, right, each)
+            for each in (scanned.statistics, Statistics.empty(), without_forms)
+        ),
         np.array(groups or [""] * len(labels), dtype=object),
     )
 

@@ -57,7 +57,9 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
     learned_from[np.argsort(corpus.place_keys, kind="stable")[:most_pages]] = True
     at_hand = corpus.folder is None and native.core is not None  # weighed where they are
     nothing = np.zeros(0, dtype=np.int64)
-    samples = [PostingSample.of(unpack([]), nothing, corpus.place_keys[:0], corpus.days[:0])]
+    samples = [PostingSample.of(unpack([]), nothing, corpus.place_keys[:0], nothing, corpus.days[:0])]
+    known: dict[str, int] = {}
+    site_of = np.array([known.setdefault(site, len(known)) for site in corpus.sites], dtype=np.int64)
     in_memory: tuple[RowFeatures, ...] = ()
     with ExitStack() as stack:
         grams, clauses, periods = (
@@ -79,15 +81,18 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             some = take(whole.periods, rows)
             periods.add(some.signatures, np.diff(some.offsets))
             keys, days = corpus.place_keys[first + rows], corpus.days[first + rows]
-            samples.append(PostingSample.of(whole, rows, keys, days))
+            samples.append(PostingSample.of(whole, rows, keys, site_of[first + rows], days))
         sample = PostingSample.joined(samples)
+        placeholders = sample.placeholders()
+        sample = sample._replace(titled=sample.titled & ~np.isin(sample.unspoken, placeholders))
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)
         if at_hand:
             weighed = [weigh(each, sample) for each in in_memory]
         else:
             weighed = [_weights(each, sample, most) for each in (grams, clauses)]
-        return Statistics(*weighed[0], *weighed[1], _noise(periods, sites, config, most), len(corpus))
+        noise = _noise(periods, sites, config, most)
+        return Statistics(*weighed[0], *weighed[1], noise, placeholders, len(corpus))
 
 
 def store_statistics(index: Index, statistics: Statistics, packed: bytes, settings: Settings) -> None:

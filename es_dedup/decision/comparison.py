@@ -187,12 +187,7 @@ def compare_by_rules(
     weights: Weights | None = None,
 ) -> PairComparison:
     """``compare``, by the decision rules; with the weights of the left table by these statistics, where they are at hand."""
-    left_weights = weights or statistics.weights(left.table.coverage)
-    right_weights = left_weights if right is left else statistics.weights(right.table.coverage)
-    measures = measure(
-        left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
-    )
-    context = context_of(left, left_rows, right, right_rows)
+    measures, context = measured(left, left_rows, right, right_rows, statistics, weights)
     decisions = rules.apply_rules(measures, context, thresholds)
     return PairComparison(left, left_rows, right, right_rows, measures, decisions)
 
@@ -226,22 +221,32 @@ def decided_by_settings(
     return replace(comparison, decisions=replace(decisions, rule=rule, relation=relation, scores=scores))
 
 
-def context_of(
-    left: Pages, left_rows: NDArray[np.int64], right: Pages, right_rows: NDArray[np.int64]
-) -> PairContext:
-    """Context of pairs for the decision rules: titles, days, lengths and other facts that the measures do not contain."""
+def measured(
+    left: Pages,
+    left_rows: NDArray[np.int64],
+    right: Pages,
+    right_rows: NDArray[np.int64],
+    statistics: Statistics,
+    weights: Weights | None = None,
+) -> tuple[PairMeasures, PairContext]:
+    """Pairs measured by some statistics, and what else the decision rules know of them; arguments as of ``compare_by_rules``."""
     ours, theirs = left.table, right.table
+    left_weights = weights or statistics.weights(ours.coverage)
+    right_weights = left_weights if right is left else statistics.weights(theirs.coverage)
+    measures = measure(ours.coverage, left_rows, theirs.coverage, right_rows, left_weights, right_weights)
+    titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows)
-    return PairContext(
+    in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows, titled)
+    context = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
-        ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
+        titled,
         _days_between(left.days[left_rows], right.days[right_rows]),
         same,
         in_words,
         menus,
     )
+    return replace(measures, title_overlap=np.where(titled, measures.title_overlap, -1.0)), context
 
 
 def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -250,11 +255,15 @@ def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[
 
 
 def _untitled_in_words(
-    left: FeatureTable, left_rows: NDArray[np.int64], right: FeatureTable, right_rows: NDArray[np.int64]
+    left: FeatureTable,
+    left_rows: NDArray[np.int64],
+    right: FeatureTable,
+    right_rows: NDArray[np.int64],
+    titled: NDArray[np.bool_],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether a pair lacks a title and both pages are written in words; and whether, of these, both carry menus. Shape (pairs,)."""
     sides = (left, left_rows), (right, right_rows)
-    in_words = ~(left.coverage.titled[left_rows] & right.coverage.titled[right_rows])
+    in_words = ~titled
     for table, rows in sides:
         in_words[in_words] = _of_words(table, rows[in_words])
     menus = in_words.copy()

@@ -143,9 +143,9 @@ RULES: Final = (
     ),
     Rule(
         "much the same again on another day",
-        (DAYS >= 1, DUPLICATES.yes, EXACT.no),
+        (TITLED.yes, DAYS >= 1, DUPLICATES.yes, EXACT.no),
         ((UNITS < SHORT_UNITS, LESSER < 0.85), (UNITS < LONG_UNITS, DAYS >= RECURRING_DAYS)),
-        "notices that follow a template, and those that recur every month",
+        "notices that follow a template, and those that recur every month; what has no title is mostly a post, which is sent again for months",
         SERIES,
     ),
     Rule(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SKETCH_SIZE: Final = 96  # grams, and clauses, of each page; more moves no result on the constructed sets
 SHARED_LOW, SHARED_HIGH = 0.05, 0.15  # share of a page's remainder that another page of the three has
 SMALL, LARGE = 0.20, 0.30  # mean share of the pages that remains
+COMMON_SMALL, COMMON_LARGE = 0.10, 0.20  # the same where nearly every page of the corpus carries the text
 EDITS_SHARED: Final = 0.45  # of what is edited: two thirds are expected
 MISSING_LOW, MISSING_HIGH = 0.01, 0.04  # share of the pages by which less is shared than that
 FILLED_IN: Final = 0.50  # of any page at most: a form is most of each page that it is filled in on
@@ -67,24 +68,29 @@ def sketches_of(cover: CoverageTable, kind: str, rows: NDArray[np.int64]) -> Ske
     return Sketches(hashes, sizes, np.minimum(getattr(cover, f"{kind}_threshold")[rows], hashes[:, -1]))
 
 
-def content_votes(triples: NDArray[np.int64], grams: Sketches, clauses: Sketches) -> Floats:
+def content_votes(
+    triples: NDArray[np.int64], common: NDArray[np.bool_], grams: Sketches, clauses: Sketches
+) -> Floats:
     """How strongly the remainders of three pages indicate that their shared text is content, in [0, 1]; shape (triples,).
 
     Args:
         triples: rows of three pages each, shape (triples, 3); equal triples in any order are answered once.
+        common: whether nearly every page of the corpus carries the shared text; shape (triples,).
         grams, clauses: sketches of all pages.
     """
-    ordered = np.sort(triples, axis=1)
+    ordered = np.column_stack((np.sort(triples, axis=1), common))
     distinct, inverse = np.unique(ordered, axis=0, return_inverse=True)
     votes = [_votes(distinct[at : at + _BLOCK], grams, clauses) for at in range(0, len(distinct), _BLOCK)]
     return np.concatenate([np.zeros(0), *votes])[inverse.ravel()]
 
 
-def _votes(triples: NDArray[np.int64], grams: Sketches, clauses: Sketches) -> Floats:
+def _votes(asked: NDArray[np.int64], grams: Sketches, clauses: Sketches) -> Floats:
+    triples, common = asked[:, :3], asked[:, 3] != 0
     remaining, shared = _remainders(triples, grams)
     size, clause_size = remaining.mean(axis=1), _remainders(triples, clauses)[0].mean(axis=1)
     # Each page is judged by itself: one long stranger among three would hide two copies in a pooled count.
-    content = np.maximum(scale(shared.max(axis=1), SHARED_LOW, SHARED_HIGH), 1.0 - scale(size, SMALL, LARGE))
+    large = np.where(common, scale(size, COMMON_SMALL, COMMON_LARGE), scale(size, SMALL, LARGE))
+    content = np.maximum(scale(shared.max(axis=1), SHARED_LOW, SHARED_HIGH), 1.0 - large)
     edited = np.clip((clause_size - size) / np.maximum(1.0 - size, 1e-9), 0.0, size)
     missing = scale(EDITS_SHARED * edited - shared.mean(axis=1) * size, MISSING_LOW, MISSING_HIGH)
     form = missing * scale(size, 0.0, SMALL) * (remaining.max(axis=1) < FILLED_IN)

@@ -3,7 +3,8 @@
 A raw document frequency cannot tell the two apart: a wire story that thirty sites reprint is frequent too. So each feature on at least
 three pages is weighed by a few of its postings: do their titles speak of the same thing, does it stand with words of
 the title, are these pages alike as wholes, and do they come from one time or from years? Where most of them have no title, or all have
-the same one (the name of the site), titles say nothing; then the remainders of the pages decide (``remainders``).
+the same one (the name of the site), titles say nothing; then the remainders of the pages decide (``remainders``). What stands on nearly
+every page of a site, or of the corpus, is rarely a story: it needs stronger evidence to count as content.
 """
 
 from __future__ import annotations
@@ -44,7 +45,16 @@ ALIKE_BITS, UNLIKE_BITS = 8, 16
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
 # share of neighbouring postings with the same title from which that is the name of a site
 SITE_TITLE: Final = 0.80
+COMMON: Final = (
+    0.80  # share of the pages of a site, or of all, from which a feature stands on nearly every page
+)
+COMMON_FROM: Final = 10  # pages: of fewer, all may be copies of one story
+AGREED_LOW, AGREED_HIGH = (
+    0.50,
+    0.90,
+)  # mean vote on what stands on nearly every page: most of its pages must agree
 NAME: Final = 0.80  # share of titles from which a term of them belongs to the name of a site or series
+PLACEHOLDER_FROM: Final = 10  # pages of different texts that have one title, of which none of them speaks
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
@@ -61,6 +71,7 @@ class Statistics:
         grams, gram_weights: features known to recur, ascending, and what each counts, in [0.02, 1].
         clauses, clause_weights: the same for clauses.
         noise: period signatures that are one site's template.
+        placeholders: titles that say nothing of a page, each as the sum of its terms, ascending.
         pages: number of pages it was learned from.
     """
 
@@ -69,13 +80,14 @@ class Statistics:
     clauses: NDArray[np.uint32]
     clause_weights: NDArray[np.float32]
     noise: NDArray[np.uint64]
+    placeholders: NDArray[np.int64]
     pages: int
 
     @classmethod
     def empty(cls) -> Statistics:
         """Statistics before anything was learned: every feature has weight 1."""
         none, one = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32)
-        return cls(none, one, none, one, np.zeros(0, dtype=np.uint64), 0)
+        return cls(none, one, none, one, np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), 0)
 
     @cached_property
     def version(self) -> str:
@@ -97,6 +109,13 @@ class Statistics:
     def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
         """Weights of clauses with these hashes, in [0.02, 1]."""
         return _look_up(hashes, self.clauses, self.clause_weights, self._buckets[1])
+
+    def titled(self, table: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether pages have a title that says something of them; shape (rows,)."""
+        titled = table.titled[rows]
+        if not len(self.placeholders):
+            return titled
+        return titled & ~np.isin(_unspoken(table, rows), self.placeholders)
 
     @cached_property
     def _buckets(self) -> tuple[Buckets, Buckets]:
@@ -137,7 +156,10 @@ class Statistics:
         return (
             typed
             and self.pages >= 0
-            and all(bool((known[1:] > known[:-1]).all()) for known in (self.grams, self.clauses, self.noise))
+            and all(
+                bool((known[1:] > known[:-1]).all())
+                for known in (self.grams, self.clauses, self.noise, self.placeholders)
+            )
             and all(
                 len(known) == len(weights) and bool(((weights >= 0) & (weights <= 1)).all())
                 for known, weights in ((self.grams, self.gram_weights), (self.clauses, self.clause_weights))
@@ -149,16 +171,19 @@ class PostingSample(NamedTuple):
     """Facts of each page from which features are weighed.
 
     Attributes:
-        keys: a hash of the page id.
+        keys: a hash of the page id; ``sites``: a number for each site.
         titles: see ``title_signatures``; ``titled``: False where its first words stand for the title.
+        unspoken: see ``_unspoken``.
         fingerprints: SimHash; ``hashes``: of the normalised texts.
         days: day of publication as a day number, 0 when unknown.
         grams, clauses: sketches of them.
     """
 
     keys: NDArray[np.uint64]
+    sites: NDArray[np.int64]
     titles: NDArray[np.uint64]
     titled: NDArray[np.bool_]
+    unspoken: NDArray[np.int64]
     fingerprints: NDArray[np.uint64]
     hashes: NDArray[np.uint64]
     days: NDArray[np.int64]
@@ -171,20 +196,29 @@ class PostingSample(NamedTuple):
         table: FeatureTable,
         rows: NDArray[np.int64],
         keys: NDArray[np.uint64],
+        sites: NDArray[np.int64],
         days: NDArray[np.int64],
     ) -> PostingSample:
-        """That of some rows of a table, whose keys and days are given."""
+        """That of some rows of a table, whose keys, sites and days are given."""
         cover = table.coverage
         return cls(
             keys,
+            sites,
             title_signatures(cover)[rows],
             cover.titled[rows],
+            _unspoken(cover, rows),
             table.fingerprints[rows],
             table.hashes[rows],
             days,
             sketches_of(cover, "gram", rows),
             sketches_of(cover, "clause", rows),
         )
+
+    def placeholders(self) -> NDArray[np.int64]:
+        """Titles as in ``unspoken`` that ``PLACEHOLDER_FROM`` pages or more of different texts have, ascending."""
+        pairs = np.stack((self.unspoken.view(np.uint64), self.hashes))[:, self.unspoken >= 0]
+        titles, counts = np.unique(np.unique(pairs, axis=1)[0].view(np.int64), return_counts=True)
+        return titles[counts >= PLACEHOLDER_FROM]
 
     @classmethod
     def joined(cls, parts: Sequence[PostingSample]) -> PostingSample:
@@ -201,11 +235,13 @@ class _SampledPostings:
     Attributes:
         values: the recurring features, ascending.
         feature: position in ``values`` of each posting; ``page`` is its page, ``neighbour`` and ``third`` those of the next two.
+        common: see ``_common``.
         linked: whether the feature holds title words in ``page``.
         asked: whether the posting is one of those that are asked about remainders.
     """
 
     values: NDArray[np.uint32]
+    common: NDArray[np.bool_]
     feature: NDArray[np.int64]
     page: NDArray[np.int64]
     neighbour: NDArray[np.int64]
@@ -270,7 +306,7 @@ def weigh(features: RowFeatures, pages: PostingSample) -> tuple[NDArray[np.uint3
         )
         return found
     at, owners = gather_between(features.starts, features.ends)
-    sampled = _sampled_postings(features.hashes[at], owners, features.masks[at], pages.keys)
+    sampled = _sampled_postings(features.hashes[at], owners, features.masks[at], pages.keys, pages.sites)
     return sampled.values, _weigh(sampled, pages)
 
 
@@ -292,8 +328,16 @@ def title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
     return signatures
 
 
+def _unspoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of the title's terms of each page, or -1 if it has no title or the text most terms of it; shape (rows,)."""
+    at, owners = gather_between(cover.title_offsets[rows], cover.title_offsets[rows + 1])
+    spoken = 2 * np.bitwise_count(cover.body_mask) > np.diff(cover.title_offsets)
+    sums = np.bincount(owners, cover.titles[at], len(rows)).astype(np.int64)
+    return np.where(cover.titled[rows] & ~spoken[rows], sums, -1)
+
+
 def _without_name(pages: PostingSample) -> NDArray[np.uint64]:
-    """The title signatures without terms that most titles have: the name of the site or series, whatever a page is about."""
+    """The title signatures without the terms that most titles have."""
     titled = pages.titles[pages.titled]
     if len(titled) < NAMED_FROM:
         return pages.titles
@@ -313,6 +357,7 @@ def _sampled_postings(
     owners: NDArray[np.int64],
     masks: NDArray[np.uint32],
     keys: NDArray[np.uint64],
+    sites: NDArray[np.int64],
 ) -> _SampledPostings:
     ordered = np.sort(values)
     starts = (
@@ -337,15 +382,44 @@ def _sampled_postings(
         places: NDArray[np.int64] = first[feature[kept]] + (rank[kept] + steps) % size[feature[kept]]
         return places
 
+    of, page = feature[kept], owner[kept]
     return _SampledPostings(
         values=known,
-        feature=feature[kept],
-        page=owner[kept],
+        common=_common(feature, owner, kept, counts, sites),
+        feature=of,
+        page=page,
         neighbour=owner[after(1)],
         third=owner[after(2)],
         linked=masks[element[kept]] != 0,
         asked=rank[kept] % VOTE_STEP == 0,
     )
+
+
+def _common(
+    feature: NDArray[np.int64],
+    page: NDArray[np.int64],
+    sampled: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    sites: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Which features stand on nearly every page, or on nearly every page of the sites of most of their sampled postings.
+
+    Args:
+        feature, page: of all postings.
+        sampled: places of some of these.
+        counts: postings of each feature.
+        sites: of each page.
+    """
+
+    def nearly_all(held: NDArray[np.int64], of: Any) -> NDArray[np.bool_]:
+        return np.asarray((of >= COMMON_FROM) & (held >= COMMON * of))
+
+    pairs, place, held = np.unique(
+        np.stack((feature, sites[page])), axis=1, return_inverse=True, return_counts=True
+    )
+    of_site = nearly_all(held, np.bincount(sites)[pairs[1]])[place.ravel()[sampled]]
+    share = np.bincount(feature[sampled], of_site, len(counts)) / np.bincount(feature[sampled])
+    return nearly_all(counts, len(sites)) | (share > 0.5)  # noqa: PLR2004 - most
 
 
 def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float32]:
@@ -373,16 +447,21 @@ def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float3
         scale(mean(sampled.linked, pages.titled[page]), LINK_LOW, LINK_HIGH),
     )
     bits = np.bitwise_count(pages.fingerprints[page] ^ pages.fingerprints[neighbour]).astype(np.float64)
-    asked, votes = _votes(sampled, pages, untitled)
+    common = sampled.common & ~of_site
+    asked, votes = _votes(sampled, pages, untitled, common)
     by_remainders = np.where(mean(asked) > 0, mean(votes, asked), 1.0)
     whole = np.where(untitled, by_remainders, mean(1.0 - scale(bits, ALIKE_BITS, UNLIKE_BITS)))
     long_span = _span(sampled, pages.days, count) >= LONG_SPAN_DAYS
     weight = np.where(of_site | long_span, whole, np.maximum(topic, whole))
+    weight = np.where(common, scale(weight, AGREED_LOW, AGREED_HIGH), weight)
     return np.maximum(weight, LEAST_WEIGHT).astype(np.float32)
 
 
 def _votes(
-    sampled: _SampledPostings, pages: PostingSample, untitled: NDArray[np.bool_]
+    sampled: _SampledPostings,
+    pages: PostingSample,
+    untitled: NDArray[np.bool_],
+    common: NDArray[np.bool_],
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Postings of untitled features whose remainders were compared, and the vote of each; shape (postings,).
 
@@ -392,7 +471,7 @@ def _votes(
     texts = np.sort(pages.hashes[triples], axis=1)
     asked = sampled.asked & untitled[sampled.feature] & (texts[:, 1:] != texts[:, :-1]).all(axis=1)
     votes = np.zeros(len(triples))
-    votes[asked] = content_votes(triples[asked], pages.grams, pages.clauses)
+    votes[asked] = content_votes(triples[asked], common[sampled.feature[asked]], pages.grams, pages.clauses)
     return asked, votes
 
 

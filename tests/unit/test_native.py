@@ -148,7 +148,9 @@ def weights(draw: Draw) -> Callable[[], Any]:
     size = draw(st.sampled_from([0, 1, 70_000]))
     known = np.unique(source.integers(0, 1 << 32, size, dtype=np.uint32))
     values = source.random(len(known), dtype=np.float32)
-    statistics = Statistics(known, values, known, values, np.zeros(0, dtype=np.uint64), 1)
+    statistics = Statistics(
+        known, values, known, values, known[:0].astype(np.uint64), known[:0].astype(np.int64), 1
+    )
     asked = np.concatenate((source.integers(0, 1 << 32, 500, dtype=np.uint32), known[::3], known[-1:]))
     return lambda: statistics.clause_weights_of(asked)
 
@@ -165,16 +167,21 @@ def sketches(source: np.random.Generator, pages: int, most: int) -> Sketches:
 def learned_weights(draw: Draw) -> Callable[[], Any]:
     """Features of pages that share few or many of them, with copies, equal titles, missing titles and days."""
     source = np.random.default_rng(draw(st.integers(0, 9999)))
-    pages, pool = draw(st.sampled_from([0, 1, 3, 40])), draw(st.sampled_from([4, 60]))
+    pages, pool = draw(st.sampled_from([0, 1, 3, 9, 10, 40])), draw(st.sampled_from([4, 60]))
     known = source.integers(0, 1 << 32, pool, dtype=np.uint64) << np.uint64(32)
-    rows = [source.choice(known, source.integers(0, pool), replace=False) for _ in range(pages)]
+    least = draw(
+        st.sampled_from([0, pool * 9 // 10])
+    )  # of the latter, most features stand on nearly every page
+    rows = [source.choice(known, source.integers(least, pool), replace=False) for _ in range(pages)]
     features = np.concatenate((*rows, known[:0]))
     masks = source.integers(0, 2, len(features), dtype=np.uint64) * np.uint64(draw(st.sampled_from([1, 512])))
     alike = draw(st.sampled_from([1, 3, 1 << 40]))
     sample = PostingSample(
         keys=source.permutation(pages).astype(np.uint64),
+        sites=source.integers(0, draw(st.sampled_from([1, 2, 30])), pages),
         titles=source.integers(0, alike, (pages, 4), dtype=np.uint64),
         titled=source.random(pages) < draw(st.sampled_from([0.0, 0.6, 1.0])),
+        unspoken=np.full(pages, -1),
         fingerprints=source.integers(0, 1 << draw(st.sampled_from([4, 12, 40])), pages, dtype=np.uint64),
         hashes=source.integers(0, draw(st.sampled_from([2, 1 << 40])), pages, dtype=np.uint64),
         days=source.choice([0, 738_000, 738_300, 738_900], pages),

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.decision.remainders import (
+    COMMON_LARGE,
+    COMMON_SMALL,
     EDITS_SHARED,
     FILLED_IN,
     LARGE,
@@ -72,12 +74,13 @@ def remainders(three: list[Sketch], size: Any) -> tuple[list[float], list[float]
     return remaining, shared
 
 
-def plain_vote(three: list[tuple[Sketch, Sketch]]) -> float:
+def plain_vote(three: list[tuple[Sketch, Sketch]], *, common: bool) -> float:
     """The vote on three pages, by sets."""
     remaining, shared = remainders([grams for grams, _ in three], lambda _: 1)
     clauses, _ = remainders([clauses for _, clauses in three], clause_size)
     size, clause_share = sum(remaining) / 3, sum(clauses) / 3
-    content = max(share(max(shared), SHARED_LOW, SHARED_HIGH), 1 - share(size, SMALL, LARGE))
+    small, large = (COMMON_SMALL, COMMON_LARGE) if common else (SMALL, LARGE)
+    content = max(share(max(shared), SHARED_LOW, SHARED_HIGH), 1 - share(size, small, large))
     if max(remaining) >= FILLED_IN:
         return content
     edited = min(max((clause_share - size) / (1 - size), 0), size)
@@ -88,9 +91,13 @@ def plain_vote(three: list[tuple[Sketch, Sketch]]) -> float:
 @settings(max_examples=50)
 @given(PAGES)
 def test_votes_are_those_of_plain_sets(pages: list[tuple[Sketch, Sketch]]) -> None:
-    triples = list(permutations(range(len(pages)), 3))
-    expected = [plain_vote([pages[row] for row in triple]) for triple in triples]
-    assert np.allclose(content_votes(np.array(triples), *sketches(pages)), expected)
+    triples = [*permutations(range(len(pages)), 3)] * 2
+    common = np.arange(len(triples)) >= len(triples) // 2
+    expected = [
+        plain_vote([pages[row] for row in triple], common=each)
+        for triple, each in zip(triples, common.tolist(), strict=True)
+    ]
+    assert np.allclose(content_votes(np.array(triples), common, *sketches(pages)), expected)
 
 
 def test_more_triples_than_are_handled_at_a_time() -> None:
@@ -103,9 +110,10 @@ def test_more_triples_than_are_handled_at_a_time() -> None:
 
     pages = [(sketch(row, 40), sketch(row, 12)) for row in range(20)]
     triples = np.array(list(permutations(range(20), 3)))
-    expected = [plain_vote([pages[row] for row in triple]) for triple in triples.tolist()]
+    expected = [plain_vote([pages[row] for row in triple], common=False) for triple in triples.tolist()]
     assert any(0 < vote < 1 for vote in expected)
-    assert np.allclose(content_votes(triples, *sketches(pages)), expected)
+    common = np.zeros(len(triples), dtype=np.bool_)
+    assert np.allclose(content_votes(triples, common, *sketches(pages)), expected)
 
 
 def test_a_sketch_holds_the_smallest_hashes_and_tells_how_far_it_is_complete() -> None:

@@ -78,11 +78,12 @@ def edited(page: int) -> Small:
 FORM: Final = lines(81, 8)
 BANNER: Final = lines(79, 3)
 BANNERED: Final = [Small((*BANNER, *lines(1200 + page, 8))) for page in range(30)]
+OTHERS: Final = [Small(lines(900 + n, 5)) for n in range(4)]
 CORPUS: Final = [
     *template_pages(12),
     *reprints(8),
     *BANNERED[:12],
-    *(Small(lines(900 + n, 5)) for n in range(4)),
+    *OTHERS,
 ]
 LEARNED: Final = learned(CORPUS)
 
@@ -105,7 +106,7 @@ class TestOrder:
 class TestWeights:
     def test_a_notice_below_unlike_titles_is_template(self) -> None:
         statistics = learned(template_pages(12))
-        assert LEAST_WEIGHT <= max(clause_weights(statistics, NOTICE)) < 0.2
+        assert max(clause_weights(statistics, NOTICE)) == pytest.approx(LEAST_WEIGHT)
         assert clause_weights(statistics, lines(200, 4)) == [1.0] * 8
 
     def test_two_pages_of_one_template_are_told_apart_by_it(self) -> None:
@@ -169,15 +170,38 @@ class TestRemainders:
         assert weights == pytest.approx([weight] * len(weights))
 
     def test_a_form_that_is_filled_in_is_template_and_a_story_that_is_edited_is_content(self) -> None:
-        forms, copies = (learned([made(page) for page in range(12)]) for made in (filled_in, edited))
+        forms, copies = (learned([*map(made, range(12)), *OTHERS]) for made in (filled_in, edited))
         assert float(forms.gram_weights.max()) < 0.4
         assert float(copies.gram_weights.min()) > 0.6
+
+    @pytest.mark.parametrize(("others", "weight"), [(0, LEAST_WEIGHT), (30, 1.0)])
+    def test_what_nearly_every_page_carries_is_content_only_if_next_to_nothing_remains(
+        self, others: int, weight: float
+    ) -> None:
+        long = [Small((*WIRE, *lines(500 + page, 2))) for page in range(12)]
+        beside = [Small(lines(900 + n, 5)) for n in range(others)]
+        weights = clause_weights(learned([*long, *beside]), WIRE)
+        assert weights == pytest.approx([weight] * len(weights), abs=0.3)
+        copies = [Small((*WIRE, WIRE[0][: 4 + page])) for page in range(12)]
+        assert set(clause_weights(learned(copies), WIRE)) == {1.0}
 
     def test_equal_copies_do_not_decide(self) -> None:
         alone = learned([BANNERED[0]] * 6)
         assert set(clause_weights(alone, BANNER)) == {1.0}, "nothing else says that it is template"
         beside = learned([*([BANNERED[0]] * 6), *BANNERED[1:]])
         assert max(clause_weights(beside, BANNER)) == pytest.approx(LEAST_WEIGHT)
+
+
+@pytest.mark.parametrize(("title", "counts"), [("晨光新闻网首页", False), (WIRE[0][:10], True)])
+def test_a_title_that_only_names_the_site_counts_as_missing_unless_the_text_speaks_of_it(
+    title: str, counts: bool
+) -> None:
+    pages = [Small((*WIRE, *lines(500 + page, 2)), title) for page in range(12)]
+    statistics, table = learned(pages), table_of(pages).coverage
+    assert statistics.titled(table, np.arange(12)).tolist() == [counts] * 12
+    assert len(statistics.placeholders) == (not counts)
+    assert not len(learned(pages[:9]).placeholders), "fewer pages may be issues of a column"
+    assert not len(learned([pages[0]] * 12).placeholders), "nor are copies of one page counted"
 
 
 def test_pages_without_words_or_titles_teach_nothing() -> None:
@@ -235,6 +259,7 @@ def test_of_more_pages_those_with_the_smallest_keys_are_learned_from() -> None:
         {"gram_weights": np.array([1, 7], dtype=np.float32)},
         {"gram_weights": np.array([1], dtype=np.float32)},
         {"noise": np.array([b"x"])},
+        {"placeholders": np.array([3, 1])},
         {"pages": -1},
     ],
 )
