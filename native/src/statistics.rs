@@ -162,16 +162,14 @@ pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u
                 let sampled = &feature[..feature.len().min(SAMPLED_POSTINGS)];
                 let of: Vec<usize> = sampled.iter().map(|&posting| page_of(posting)).collect();
                 values.push(hash_of(sampled[0]));
-                let nearly_all = |held, of| of >= COMMON_FROM && held as f64 >= COMMON * of as f64;
+                let held = |site| feature.iter().filter(|&&posting| pages.sites[page_of(posting)] == site).count();
+                let nearly_all_of = |site, pages| nearly_all(feature.len(), pages) && nearly_all(held(site), pages);
                 let mut sites: Vec<_> = of.iter().map(|&page| pages.sites[page]).collect();
                 sites.sort_unstable();
-                let held = |site| feature.iter().filter(|&&posting| pages.sites[page_of(posting)] == site).count();
-                let of_sites = sites.chunk_by(|one, other| one == other).filter(|some| {
-                    let pages_of_site = of_site[some[0] as usize];
-                    nearly_all(feature.len(), pages_of_site) && nearly_all(held(some[0]), pages_of_site)
-                });
-                let common =
-                    nearly_all(feature.len(), page_at.len()) || 2 * of_sites.map(<[_]>::len).sum::<usize>() > of.len();
+                let such = sites
+                    .chunk_by(|one, other| one == other)
+                    .filter(|some| nearly_all_of(some[0], of_site[some[0] as usize]));
+                let common = nearly_all(feature.len(), page_at.len()) || 2 * such.flatten().count() > of.len();
                 weights.push(weight(&of, sampled, common, pages, &mut votes) as f32);
             }
         }
@@ -179,6 +177,10 @@ pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u
     });
     let (values, weights): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     (values.concat(), weights.concat())
+}
+
+fn nearly_all(held: usize, of: usize) -> bool {
+    of >= COMMON_FROM && held as f64 >= COMMON * of as f64
 }
 
 fn hash_of(posting: u64) -> u32 {
