@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 IDS_AT_A_TIME: Final = 500
 ROOT = "root"
 """The note that has the root of page files."""
-CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
+CLUSTERS_AT_A_TIME = 1_000  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
