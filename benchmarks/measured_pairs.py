@@ -161,16 +161,19 @@ def measured_rows(
         statistics, "sketches_of", lambda table, _, rows: sketches_of(table, "gram", rows)
     ):
         without_forms = learn(scanned.corpus, Settings().ccdet)
+    known, by_nothing, formless = (
+        comparison.measured(pages, left, pages, right, each)
+        for each in (scanned.statistics, Statistics.empty(), without_forms)
+    )
     return Measured(
         name,
         np.array(labels, dtype=object),
         pages,
         left,
         right,
-        *(
-            comparison.measured(pages, left, pages, right, each)
-            for each in (scanned.statistics, Statistics.empty(), without_forms)
-        ),
+        known,
+        by_nothing,
+        formless,
         np.array(groups or [""] * len(labels), dtype=object),
     )
 

@@ -78,7 +78,7 @@ def content_votes(
         common: whether nearly every page of the corpus carries the shared text; shape (triples,).
         grams, clauses: sketches of all pages.
     """
-    ordered = np.column_stack((np.sort(triples, axis=1), common))
+    ordered = np.column_stack((np.sort(triples, axis=1), common.astype(np.int64)))
     distinct, inverse = np.unique(ordered, axis=0, return_inverse=True)
     votes = [_votes(distinct[at : at + _BLOCK], grams, clauses) for at in range(0, len(distinct), _BLOCK)]
     return np.concatenate([np.zeros(0), *votes])[inverse.ravel()]
