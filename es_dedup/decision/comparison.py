@@ -36,6 +36,9 @@ BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
 # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
 MENU_SHARE: Final = 0.04
+RESENT_DAYS: Final = (
+    7  # without titles: posts are sent again for days, issues of a series are a week or more apart
+)
 REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods do
 
 
@@ -236,17 +239,19 @@ def measured(
     measures = measure(ours.coverage, left_rows, theirs.coverage, right_rows, left_weights, right_weights)
     titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
+    given = ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows]
+    days = _days_between(left.days[left_rows], right.days[right_rows])
     in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows, titled)
     context = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         titled,
-        _days_between(left.days[left_rows], right.days[right_rows]),
+        np.where(given | (days >= RESENT_DAYS), days, 0),
         same,
         in_words,
         menus,
     )
-    return replace(measures, title_overlap=np.where(titled, measures.title_overlap, -1.0)), context
+    return measures, context
 
 
 def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -46,8 +46,10 @@ UNITS: Final = Fact("shared_tokens", "units in common, boilerplate discounted")
 COMPARED_UNITS: Final = Fact(
     "compared_tokens", "units in common, boilerplate counted in untitled near copies only"
 )
-DAYS: Final = Fact("days", "days between the publications; 0 when one is unknown")
-TITLED: Final = Fact("titled", "both pages have titles", "a title is missing")
+DAYS: Final = Fact(
+    "days", "days between the publications; 0 when one is unknown, or less than a week apart without titles"
+)
+TITLED: Final = Fact("titled", "both pages have titles", "a title is missing, or says nothing")
 TITLE_OVERLAP: Final = Fact("title_overlap", "overlap of the titles")
 ABOUT_TITLE: Final = Fact("about_title", "how much the shared text is about the titles")
 DISTINGUISHED: Final = Fact(
@@ -143,9 +145,9 @@ RULES: Final = (
     ),
     Rule(
         "much the same again on another day",
-        (TITLED.yes, DAYS >= 1, DUPLICATES.yes, EXACT.no),
+        (DAYS >= 1, DUPLICATES.yes, EXACT.no),
         ((UNITS < SHORT_UNITS, LESSER < 0.85), (UNITS < LONG_UNITS, DAYS >= RECURRING_DAYS)),
-        "notices that follow a template, and those that recur every month; what has no title is mostly a post, which is sent again for months",
+        "notices that follow a template, and those that recur every month",
         SERIES,
     ),
     Rule(

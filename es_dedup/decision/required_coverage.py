@@ -24,9 +24,8 @@ LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike has to
 def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Thresholds) -> Floats:
     """Coverage that the better covered page of each pair must reach, in [0, 1]; shape (pairs,).
 
-    Titled pages of like size on different days may be two issues of a form: they need more, by the logarithm of the days,
-    and it does not count for them that their losses are scattered, for another name in the same sentence is that too. What has no
-    title is mostly a post, which is sent again for months.
+    Pages of like size on different days may be two issues of a form: they need more, by the logarithm of the days,
+    and it does not count for them that their losses are scattered, for another name in the same sentence is that too.
 
     A long untitled text in words needs less where its losses are scattered, as edits are. If a share p of the words is unedited,
     about p^4 of the sequences of four words survive and p^12 of the clauses of some twelve words. The square root of the ratio
@@ -36,7 +35,7 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     """
     left, right = measures.left.cover, measures.right.cover
     better, both = np.maximum(left, right), np.minimum(left, right)
-    alike = known.titled & (known.days >= 1) & (both >= thresholds.same_cover * better)
+    alike = (known.days >= 1) & (both >= thresholds.same_cover * better)
     amount = measures.shared_tokens
     scattered = np.where(alike, 1.0, _scattered(measures, left >= right))
     needed = scaled(amount, thresholds.amounts, thresholds.needed_cover) * scattered**-thresholds.scattered

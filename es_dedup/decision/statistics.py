@@ -45,16 +45,14 @@ ALIKE_BITS, UNLIKE_BITS = 8, 16
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
 # share of neighbouring postings with the same title from which that is the name of a site
 SITE_TITLE: Final = 0.80
-COMMON: Final = (
-    0.80  # share of the pages of a site, or of all, from which a feature stands on nearly every page
-)
-COMMON_FROM: Final = 10  # pages: of fewer, all may be copies of one story
-AGREED_LOW, AGREED_HIGH = (
-    0.50,
-    0.90,
-)  # mean vote on what stands on nearly every page: most of its pages must agree
+# share of the pages of a site, or of all, from which a feature stands on nearly every page
+COMMON: Final = 0.80
+COMMON_FROM: Final = 20  # pages: of fewer, all may be copies of one story
+# weight of what stands on nearly every page: most of its postings must agree that it is content
+AGREED_LOW, AGREED_HIGH = 0.50, 0.90
 NAME: Final = 0.80  # share of titles from which a term of them belongs to the name of a site or series
-PLACEHOLDER_FROM: Final = 10  # pages of different texts that have one title, of which none of them speaks
+PLACEHOLDER_FROM: Final = 10  # pages of different texts that have one title and do not speak of it
+SPOKEN: Final = 0.25  # share of a title's terms; a headline may have most of its terms to itself
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
@@ -156,6 +154,7 @@ class Statistics:
         return (
             typed
             and self.pages >= 0
+            and bool((self.placeholders >= 0).all())
             and all(
                 bool((known[1:] > known[:-1]).all())
                 for known in (self.grams, self.clauses, self.noise, self.placeholders)
@@ -329,11 +328,12 @@ def title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
 
 
 def _unspoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sum of the title's terms of each page, or -1 if it has no title or the text most terms of it; shape (rows,)."""
+    """The sum of the title's terms of each page; -1 where there is no title, or more than ``SPOKEN`` of its terms stand in the text. Shape (rows,)."""
     at, owners = gather_between(cover.title_offsets[rows], cover.title_offsets[rows + 1])
-    spoken = 2 * np.bitwise_count(cover.body_mask) > np.diff(cover.title_offsets)
+    terms = cover.title_offsets[rows + 1] - cover.title_offsets[rows]
+    spoken = np.bitwise_count(cover.body_mask[rows]) > SPOKEN * terms
     sums = np.bincount(owners, cover.titles[at], len(rows)).astype(np.int64)
-    return np.where(cover.titled[rows] & ~spoken[rows], sums, -1)
+    return np.where(cover.titled[rows] & ~spoken, sums, -1)
 
 
 def _without_name(pages: PostingSample) -> NDArray[np.uint64]:
@@ -414,10 +414,11 @@ def _common(
     def nearly_all(held: NDArray[np.int64], of: Any) -> NDArray[np.bool_]:
         return np.asarray((of >= COMMON_FROM) & (held >= COMMON * of))
 
-    pairs, place, held = np.unique(
-        np.stack((feature, sites[page])), axis=1, return_inverse=True, return_counts=True
+    sizes = np.bincount(sites)
+    on_site, place, held = np.unique(
+        feature * len(sizes) + sites[page], return_inverse=True, return_counts=True
     )
-    of_site = nearly_all(held, np.bincount(sites)[pairs[1]])[place.ravel()[sampled]]
+    of_site = nearly_all(held, sizes[on_site % max(len(sizes), 1)])[place[sampled]]
     share = np.bincount(feature[sampled], of_site, len(counts)) / np.bincount(feature[sampled])
     return nearly_all(counts, len(sites)) | (share > 0.5)  # noqa: PLR2004 - most
 

@@ -20,7 +20,7 @@ const LONG_SPAN_DAYS: i64 = 365;
 const SITE_TITLE: f64 = 0.80;
 const TITLED: f64 = 0.50;
 const COMMON: f64 = 0.80;
-const COMMON_FROM: usize = 10;
+const COMMON_FROM: usize = 20;
 const AGREED_LOW: f64 = 0.50;
 const AGREED_HIGH: f64 = 0.90;
 const LEAST_WEIGHT: f64 = 0.02;
@@ -207,7 +207,7 @@ impl Mean {
     }
 }
 
-/// The last vote at each place: the triple, whether nearly every page carries the shared text, and the vote.
+/// The last vote at each place: the triple, whether nearly every page of all or of a site carries the shared text, and the vote.
 struct Votes(Vec<([usize; 3], bool, f64)>);
 
 impl Votes {

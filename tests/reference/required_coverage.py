@@ -27,7 +27,7 @@ def demand(
     """
     grams, clauses = left if max(left) >= max(right) else right
     better, lesser = max(*left, *right), min(max(left), max(right))
-    alike = titled and lesser >= 0.5 * better
+    alike = lesser >= 0.5 * better
     times = grams / clauses if clauses > 0 else math.inf if grams > 0 else 1.0
     times = min(max(times, 1.0), 2.0) if days == 0 or not alike else 1.0
     with_titles = line(CURVE, amount) / math.pow(times, 0.08)

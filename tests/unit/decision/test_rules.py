@@ -172,6 +172,13 @@ CASES: Final = (
         right_cure=Small((*FORM, *lines(3, 14))),
         form=FORM,
     ),
+    case(
+        "much the same again on another day",
+        Small((*FORM, *lines(3, 14)), day=100),
+        Small((*FORM, *lines(3, 14), STORY[0][:9]), day=140),
+        right_cure=Small((*FORM, *lines(3, 14), STORY[0][:9]), day=120),
+        form=FORM,
+    ),
 )
 
 

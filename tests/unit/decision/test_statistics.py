@@ -106,7 +106,7 @@ class TestOrder:
 class TestWeights:
     def test_a_notice_below_unlike_titles_is_template(self) -> None:
         statistics = learned(template_pages(12))
-        assert max(clause_weights(statistics, NOTICE)) == pytest.approx(LEAST_WEIGHT)
+        assert max(clause_weights(statistics, NOTICE)) < 0.2
         assert clause_weights(statistics, lines(200, 4)) == [1.0] * 8
 
     def test_two_pages_of_one_template_are_told_apart_by_it(self) -> None:
@@ -178,7 +178,7 @@ class TestRemainders:
     def test_what_nearly_every_page_carries_is_content_only_if_next_to_nothing_remains(
         self, others: int, weight: float
     ) -> None:
-        long = [Small((*WIRE, *lines(500 + page, 2))) for page in range(12)]
+        long = [Small((*WIRE, *lines(500 + page, 2))) for page in range(20)]
         beside = [Small(lines(900 + n, 5)) for n in range(others)]
         weights = clause_weights(learned([*long, *beside]), WIRE)
         assert weights == pytest.approx([weight] * len(weights), abs=0.3)
