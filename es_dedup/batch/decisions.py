@@ -130,7 +130,7 @@ class AddCounts:
 
 
 KNOWN_FROM: Final = 100  # pages of the corpus that statistics were learned from
-KNOWN_OF_CALL: Final = 10  # the same, where so many pages of one call are among them
+KNOWN_OF_CALL: Final = 20  # the same, where so many pages of one call are among them
 NEARLY_EQUAL: Final = 0.9  # score of an edge
 READ: Final = 2_000  # pages whose edges are objects at a time, after everything was clustered
 
