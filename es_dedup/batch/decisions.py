@@ -143,11 +143,13 @@ class StoredBatch:
         new: all of them.
         replaced: those that had been stored before with other content.
         inconclusive: those without a related page of which candidates may be missing, with the reason.
+        learned: statistics were learned from them before they were decided on.
     """
 
     new: Collection[str]
     replaced: Collection[str]
     inconclusive: Mapping[str, str]
+    learned: bool = False
 
     def decisions(
         self, names: Iterable[str], edges: Sequence[Edge], assigned: Mapping[str, Assignment]
@@ -259,7 +261,7 @@ def apply_policy(
     # ``fail`` has refused the call before anything was stored
     if policy in (WritePolicy.MARK, WritePolicy.FAIL):
         return decisions, {}
-    gone = by_policy(policy, stored.new, edges, lookup.statistics, len(stored.new))
+    gone = by_policy(policy, stored.new, edges, lookup.statistics, len(stored.new) * stored.learned)
     if policy is WritePolicy.OVERWRITE:
         taken, gone = gone, {}
         for name, others in taken.items():

@@ -372,8 +372,9 @@ class Ingest:
             some = pages.between(start, start + LOOKUP_PAGES)
             compared = lookup.of(some, assigned=True, at_hand=at_hand)
             clusters.learn(compared.stored, compared.assigned, compared.stored.keys() - at_hand)
+            # none with an earlier version of one of the pages
             edges += (
-                edge  # none with an earlier version of one of the pages
+                edge
                 for edge in compared.edges()
                 if among is None or not {edge.left, edge.right} <= new.keys()
             )
@@ -393,7 +394,7 @@ class Ingest:
         counts.decisions, counts.truncated = {}, 0
         counts.pairs, counts.capped_terms, counts.use = found.compared, found.capped_terms, found.use
         new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)
-        stored = StoredBatch(new, counts.replaced, {})
+        stored = StoredBatch(new, counts.replaced, {}, learned=True)
         lookup = self._lookup()
         # learned just now: those of the lookup may be from before the call
         lookup.statistics = found.statistics

@@ -39,7 +39,7 @@ DOCUMENTS_PENDING: Final = "documents_pending"
 
 
 def merge_overrides(index: Index, settings: Settings, given: Iterable[Override]) -> OverrideReport:
-    """Store those of some overrides that change something, and cluster the pages that they concern again; the caller keeps other writers out.
+    """Store the given overrides that change something, and cluster again the pages that they concern; the caller keeps other writers out.
 
     Where source indices are attached, the note ``DOCUMENTS_PENDING`` names the pages until their documents are written.
 

@@ -291,15 +291,17 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...] | None
     """Write CSV with these columns, or else JSON lines; how many rows there were."""
     count, text = 0, io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
     table = csv.DictWriter(text, columns or (), lineterminator="\n")
-    if columns:
-        table.writeheader()
-    for row in rows:
-        count += 1
+    try:
         if columns:
-            table.writerow(row)
-        else:
-            text.write(json.dumps(row, ensure_ascii=False) + "\n")
-    text.detach()  # or it would close the stream
+            table.writeheader()
+        for row in rows:
+            count += 1
+            if columns:
+                table.writerow(row)
+            else:
+                text.write(json.dumps(row, ensure_ascii=False) + "\n")
+    finally:
+        text.detach()  # or it would close the stream
     return count
 
 

@@ -36,9 +36,8 @@ BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
 # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
 MENU_SHARE: Final = 0.04
-RESENT_DAYS: Final = (
-    7  # without titles: posts are sent again for days, issues of a series are a week or more apart
-)
+# without titles: posts are sent again for days, issues of a series are a week or more apart
+RESENT_DAYS: Final = 7
 REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods do
 
 

@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 SKETCH_SIZE: Final = 96  # grams, and clauses, of each page; more moves no result on the constructed sets
 SHARED_LOW, SHARED_HIGH = 0.05, 0.15  # share of a page's remainder that another page of the three has
 SMALL, LARGE = 0.20, 0.30  # mean share of the pages that remains
-COMMON_SMALL, COMMON_LARGE = (
-    0.10,
-    0.20,
-)  # the same where nearly every page of the corpus, or of a site, carries the text
+# the same where nearly every page of the corpus, or of a site, carries the text
+COMMON_SMALL, COMMON_LARGE = 0.10, 0.20
 EDITS_SHARED: Final = 0.45  # of what is edited: two thirds are expected
 MISSING_LOW, MISSING_HIGH = 0.01, 0.04  # share of the pages by which less is shared than that
 FILLED_IN: Final = 0.50  # of any page at most: a form is most of each page that it is filled in on

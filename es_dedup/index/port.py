@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
+
 Notes: TypeAlias = "Mapping[str, str | None]"
 """Small texts by name; None: there is none."""
 NO_NOTES: Final[Notes] = MappingProxyType({})

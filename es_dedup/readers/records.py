@@ -73,6 +73,8 @@ def item_of(value: Any, source: str, line: int | None, options: ReadOptions) -> 
             return _page(value, source, line, options)
         except _BadField as error:
             return InputFailure(source, line, str(error))
+        except RecursionError:
+            return InputFailure(source, line, "values nested too deeply")
     if isinstance(value, Page):
         return value
     if value is NO_PAGE:

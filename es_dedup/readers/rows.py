@@ -162,7 +162,8 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
         text = io.TextIOWrapper(stream, encoding, errors=_UNDECODED, newline="")
         try:
             header_line = text.readline(limit)
-            named = header_line[4:5] if header_line.startswith("sep=") else ""  # as Excel takes it
+            # as Excel takes it
+            named = header_line[4:5].strip('\r\n"\\') if header_line.startswith("sep=") else ""
             before, header_line = (header_line, text.readline(limit)) if named else ("", header_line)
             delimiter = named or max(",;\t|", key=header_line.count)
             delimiter = "\t" if kind_of(source, options) == ".tsv" else delimiter
@@ -171,10 +172,12 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
             problem = wrong_encoding if _has_undecoded(header_line) else problem
             if len(header_line) == limit and not header_line.endswith("\n"):
                 problem = Problem(f"the header is longer than {limit:,} characters")
-            yield Record(None if problem else (before + header_line).encode(encoding, _UNDECODED), 1, problem)
+            number = first = 1 + bool(named)
+            lines_of_header = (before + header_line).encode(encoding, _UNDECODED)
+            yield Record(None if problem else lines_of_header, number, problem)
             if problem:
                 return
-            for number, lines, row in _rows(text, delimiter, limit, len(header)):
+            for number, lines, row in _rows(text, delimiter, limit, len(header), first):
                 values: Iterable[str | None] = (_NULLS.get(each, each) for each in row)
                 if delimiter == "\t" and "\\" in lines:
                     values = (each and _ESCAPE.sub(lambda found: _ESCAPED[found[1]], each) for each in values)
@@ -200,20 +203,21 @@ def _names(header: list[str]) -> list[str]:
 
 
 def _rows(
-    text: io.TextIOBase, delimiter: str, limit: int, fields: int
+    text: io.TextIOBase, delimiter: str, limit: int, fields: int, number: int
 ) -> Iterator[tuple[int, str, list[str] | Problem]]:
-    """Rows behind the header: the line that each ends on, its lines, and its values; or in their place what is wrong with them.
+    """Rows behind the header, which ends on line ``number``: the line that each ends on, its lines, and its values; or in their place what is wrong with them.
 
     A quote that is not closed as it should be, as of a text that begins with one where nothing is quoted, is a character like others, so
     that rows behind it are not taken for its text. Where the first rows have as many values as there are ``fields`` only with quotes escaped by
     backslashes, as Spark writes them, so are all. A line that is too long is never in memory, and the lines of its row are empty.
     """
-    number, lines, again = 1, list[str](), _first_lines(text, limit)
+    lines, again = list[str](), _first_lines(text, limit)
     by_backslash: dict[str, Any] = {"escapechar": "\\", "doublequote": False}
     fitting = [how for how in ({}, by_backslash) if _fits(again, fields, delimiter=delimiter, **how)]
     dialect = {"delimiter": delimiter, **(fitting[0] if fitting else {})}
-    value = rf'(?:"[^"]*+(?:""[^"]*+)*+" *+|(?!")[^{delimiter}\r\n]*+)'
-    whole = re.compile(rf"{value}(?:[{delimiter}]{value})*+(?:\r\n?|\n)?")
+    mark = re.escape(delimiter)
+    value = rf'(?:"[^"]*+(?:""[^"]*+)*+" *+|(?!")[^{mark}\r\n]*+)'
+    whole = re.compile(rf"{value}(?:{mark}{value})*+(?:\r\n?|\n)?")
 
     def next_line() -> str:
         nonlocal number

@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import zlib
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -53,7 +53,8 @@ BYTE_ORDER_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with 
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
 """Byte order marks, each with an encoding that takes it off."""
-_PACKED_PIECE: Final = 2**10  # becomes at most 32 MB: 4 bytes of Zstandard may stand for 128 kB
+_PACKED_PIECE: Final = 2**10  # of Zstandard at most 32 MB: 4 bytes may stand for 128 kB; of gzip 1 MB
+_MOST_BEGINNING: Final = 2**26
 
 
 class _Pieces(io.RawIOBase):
@@ -91,8 +92,13 @@ def _unpacked(stream: IO[bytes], decompressor: Callable[[], Any]) -> Iterator[by
         while rest := rest.lstrip(b"\0") if member is None or member.eof else rest:
             if member is None or member.eof:
                 member = decompressor()
-            if content := member.decompress(rest):
+            # of bzip2 and XZ, a few bytes may stand for gigabytes
+            limit = (_PIECE,) if hasattr(member, "needs_input") else ()
+            while content := member.decompress(rest, *limit):
                 yield content
+                if member.eof or not limit:
+                    break
+                rest = b""
             rest = member.unused_data if member.eof else b""
     if member is not None and not member.eof:
         raise EOFError
@@ -199,11 +205,17 @@ def unpacked_beginning(data: bytes) -> bytes:
     """What the beginning of a compressed file holds, or the data itself where it is not compressed.
 
     Raises:
-        OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError: it is damaged.
+        OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError: it is damaged.
     """
-    packing = _packing(data)
-    unpacked: bytes = _PACKINGS[packing].decompressor().decompress(data) if packing else data
-    return unpacked
+    packing, beginning = _packing(data), bytearray()
+    if not packing:
+        return data
+    with suppress(EOFError):  # it is only the beginning
+        for piece in _unpacked(io.BytesIO(data), _PACKINGS[packing].decompressor):
+            beginning += piece
+            if len(beginning) >= _MOST_BEGINNING:
+                break
+    return bytes(beginning)
 
 
 def refuse_packed(unpacked: bytes) -> None:

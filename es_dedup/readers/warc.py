@@ -51,6 +51,7 @@ _PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
 """Of records without an answer of a server; crawlers write logs and texts of their own under others."""
 _SCAN_BYTES: Final = 2**20
 _HEAD_BYTES: Final = 4096
+_HEADER_BYTES: Final = 2**16
 _GZIP_MARK: Final = b"\x1f\x8b\x08"
 _VERSION: Final = b"WARC/1."
 _PACKED_PIECE: Final = 2**14  # most members are small, and what is read beyond one is read again
@@ -62,7 +63,7 @@ _CHUNK_HEAD: Final = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r?\n")
 _TYPE: Final = re.compile(r"[\w.+*-]{1,60}/[\w.+*-]{1,80}", re.ASCII)
 _CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]+)", re.ASCII | re.IGNORECASE)
 _MARKUP: Final = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|link|script|style|iframe"
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html|head|body|title|meta|link|script|style|iframe"
     rb"|h1|div|font|table|center|a|b|br|p)[\s>/]",
     re.DOTALL | re.IGNORECASE,
 )
@@ -219,9 +220,9 @@ def _read_record(content: Any, most: int) -> tuple[Mapping[str, str], bytes]:
     if not head.startswith(_VERSION[: len(head)]):
         raise ValueError("no record begins here")
     while line.strip():
-        line = content.readline(_SCAN_BYTES)
+        line = content.readline(_HEADER_BYTES)
         head += line
-        if len(head) > _SCAN_BYTES:
+        if len(head) > _HEADER_BYTES:
             raise ValueError("the header of a record is too long")
     if not line:
         raise EOFError
@@ -297,7 +298,7 @@ def _body(
         if status is None or not status[1].startswith(b"2"):
             raise _NoPage(f"status {status[1].decode() if status else 'missing'}")
         head, *parts = _BLANK_LINE.split(block, maxsplit=1)
-        block, http = b"".join(parts), _headers(head)
+        block, http = b"".join(parts), _headers(head[:_SCAN_BYTES])
         content_type = dict(reversed(http)).get("content-type", "")
     elif (scheme := url.partition(":")[0].lower()) not in _PAGE_SCHEMES:
         raise _NoPage(f"scheme {scheme[:20]}")
@@ -337,6 +338,9 @@ def _decoded(body: bytes, http: _Headers, options: ReadOptions) -> bytes:
     for before, coding in reversed(list(enumerate(codings))):
         try:
             body = _UNDO[coding](body, options.max_record_bytes if before else options.max_page_bytes + 1)
+        except MissingExtra:
+            if not _is_text(body):
+                raise
         except (KeyError, ValueError, zlib.error, zstandard.ZstdError) as error:
             if not _is_text(body):
                 known = coding in _UNDO

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KEPT_WORDS: Final = 1 << 17
 """Words whose hash and part of speech a process keeps, about 30 MB."""
 KEPT_CHARACTERS: Final = 64
-"""Of the longest of these: a page may hold one word of a million characters."""
+"""Characters of the longest word that is kept; a page may hold one word of a million characters."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -59,7 +59,7 @@ def _content_stem(word: str) -> str:
 
 
 def _each(kept_facts: Any, words: Iterable[str], *further: str) -> list[Any]:
-    """A fact of each word; that of a long one is not kept."""
+    """What a function with a cache says of each word, in order; of words longer than ``KEPT_CHARACTERS`` nothing is kept."""
     return [
         (kept_facts if len(word) <= KEPT_CHARACTERS else kept_facts.__wrapped__)(word, *further)
         for word in words

@@ -234,7 +234,7 @@ class WriterLock:
         return True
 
     def _write(self, key: str, owner: str, **condition: Any) -> Any:
-        """Write a document of ours; None where it is not as the condition says."""
+        """Write a document of the lock; returns the server's answer, or None where the stored one is not as ``condition`` says."""
         document = {"kind": "lock", "owner": owner, "at": int(time.time() * 1000)}
         return self._server.call_unless(
             lambda client: client.index(

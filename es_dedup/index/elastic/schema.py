@@ -141,13 +141,12 @@ class Schema:
         if alias:
             body["aliases"] = {alias_of(self._name, kind): {"is_hidden": True, "is_write_index": True}}
 
-        made = self._server.call_unless(
+        self._server.call_unless(
             lambda client: client.indices.create(index=concrete, wait_for_active_shards="1", **body),
             EXISTS,
             writing=True,
         )
-        if made:
-            self._without_templates(concrete, {alias_of(self._name, kind)})
+        self._without_templates(concrete, {alias_of(self._name, kind)})
 
     def _without_templates(self, concrete: str, aliases: Collection[str]) -> None:
         """Take from a new index what a template of the user, whose pattern its name matches, has given to it.
