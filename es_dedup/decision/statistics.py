@@ -52,7 +52,8 @@ COMMON_FROM: Final = 20  # pages: of fewer, all may be copies of one story
 AGREED_LOW, AGREED_HIGH = 0.50, 0.90
 NAME: Final = 0.80  # share of titles from which a term of them belongs to the name of a site or series
 PLACEHOLDER_FROM: Final = 10  # pages of different texts that have one title and do not speak of it
-SPOKEN: Final = 0.25  # share of a title's terms; a headline may have most of its terms to itself
+# share of a title's terms up to which a text does not speak of it; of many headlines, more than half of the terms are not in the text
+SPOKEN: Final = 0.25
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders

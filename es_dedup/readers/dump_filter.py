@@ -121,7 +121,8 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
                 for target in targets
             ]
             waiting: list[list[Any]] = [[], []]  # rows of the next row group of each target
-            held = [0, 0]  # bytes of these: a slice of a batch keeps the whole batch in memory
+            # bytes that these rows keep in memory, which are those of their whole batches
+            held = [0, 0]
 
             def flush(which: int) -> None:
                 if waiting[which]:

@@ -33,6 +33,8 @@ _NULLS: Final = dict.fromkeys(("NULL", "null", "\\N", "NaN", "nan", "None", "NA"
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 _ESCAPE: Final = re.compile(r"\\([nrt\\])")
 """As databases write line ends and tabs in values that tabs separate."""
+_DELIMITER_LINE: Final = re.compile(r"sep=(?:\\|([^\r\n\"\\]?))[\r\n]*")
+"""How Excel names the delimiter before the header; a backslash or nothing names none."""
 _SAMPLE_CHARS: Final = 2**16
 
 
@@ -162,9 +164,9 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
         text = io.TextIOWrapper(stream, encoding, errors=_UNDECODED, newline="")
         try:
             header_line = text.readline(limit)
-            # as Excel takes it
-            named = header_line[4:5].strip('\r\n"\\') if header_line.startswith("sep=") else ""
-            before, header_line = (header_line, text.readline(limit)) if named else ("", header_line)
+            directive = _DELIMITER_LINE.fullmatch(header_line)
+            named = directive[1] or "" if directive else ""
+            before, header_line = (header_line, text.readline(limit)) if directive else ("", header_line)
             delimiter = named or max(",;\t|", key=header_line.count)
             delimiter = "\t" if kind_of(source, options) == ".tsv" else delimiter
             header = _names(next(csv.reader([header_line], delimiter=delimiter), []))
@@ -172,7 +174,7 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
             problem = wrong_encoding if _has_undecoded(header_line) else problem
             if len(header_line) == limit and not header_line.endswith("\n"):
                 problem = Problem(f"the header is longer than {limit:,} characters")
-            number = first = 1 + bool(named)
+            number = first = 1 + bool(directive)
             lines_of_header = (before + header_line).encode(encoding, _UNDECODED)
             yield Record(None if problem else lines_of_header, number, problem)
             if problem:

@@ -21,7 +21,7 @@ pub fn bitmap_of<T: Copy + Into<u64>>(known: &[T]) -> Vec<u64> {
 /// Places of the values that are known, and for each its place among the known ones.
 ///
 /// `starts`: where the known values of each bucket begin; a value's bucket is `value >> shift`. `seen`: `bitmap_of` the known
-/// values, or nothing.
+/// values.
 pub fn find<T: Copy + Ord + Into<u64>>(
     known: &[T],
     values: &[T],
@@ -33,7 +33,7 @@ pub fn find<T: Copy + Ord + Into<u64>>(
     for (element, value) in values.iter().enumerate() {
         let number = (*value).into();
         let bit = number & FILTER;
-        if !seen.is_empty() && seen[(bit >> 6) as usize] >> (bit & 63) & 1 == 0 {
+        if seen[(bit >> 6) as usize] >> (bit & 63) & 1 == 0 {
             continue;
         }
         let bucket = (number >> shift) as usize;

@@ -36,7 +36,7 @@ QUIET: Final = ("elastic_transport", "elasticsearch", "urllib3")
 
 
 class BeatStep(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Runs Celery's scheduler, beat, beside a worker that was started with ``OPTION``."""
+    """Runs beat, Celery's scheduler, in a worker that was started with ``OPTION``."""
 
     requires = ("celery.worker.components:Pool",)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from es_dedup.model import Page
-from es_dedup.readers import read_pages
+from es_dedup.readers import InputFailure, read_pages
 from es_dedup.readers.streams import _PACKINGS, _unpacked
 
 
@@ -40,8 +40,9 @@ def test_values_nested_deeply_are_a_failure_of_their_record(depth: int, tmp_path
 @pytest.mark.parametrize("first", ["sep=^", "sep=\\", "sep=", "sep=]", "sep=;"])
 def test_a_line_that_names_a_delimiter_costs_no_row(first: str, tmp_path: Path) -> None:
     mark = first[4:].strip("\\") or ","
-    rows = [f"id{mark}text", f"1{mark}one", f"2{mark}two"]
+    rows = [f"id{mark}text", f"1{mark}one", f"2{mark}two", "3"]
     (tmp_path / "rows.csv").write_text("\n".join([first, *rows, ""]), encoding="utf-8")
-    found = list(read_pages([tmp_path / "rows.csv"]))
-    if mark == first[4:]:
-        assert [page.text for page in found if isinstance(page, Page)] == ["one", "two"]
+    *found, short = read_pages([tmp_path / "rows.csv"])
+    assert [page.text for page in found if isinstance(page, Page)] == ["one", "two"]
+    assert isinstance(short, InputFailure)
+    assert short.line == 5
