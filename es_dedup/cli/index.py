@@ -191,7 +191,7 @@ def copy(
 
     Args:
         origin: The index. File, or http://host:9200/name.
-        target: The copy, which is made; only an earlier copy is replaced. File, or http://host:9200/name.
+        target: The copy, which is made; a file must not be there yet. File, or http://host:9200/name.
         from_config: Settings file for FROM alone, such as credentials of another cluster; the environment then holds for TO only.
     """
     from es_dedup.index.factory import must_be_place

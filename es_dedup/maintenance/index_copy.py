@@ -88,8 +88,8 @@ def copy_index(
 
     Args:
         origin: the index that is read.
-        place: the copy, which is made where it is not there; else it must be empty or an unfinished copy, or, from file to file, an
-            earlier copy of the same index that is unchanged and open in no process, which is replaced.
+        place: the copy, which is made where it is not there; else it must be empty or an unfinished copy. From file to file it must not be
+            there.
         settings: to reach the copy, and what it is made with beside the feature settings, which are those of the original.
         origin_settings: to reach the original; None: the same.
         report_progress: told of the stages ``read`` and ``verify``.
@@ -97,7 +97,7 @@ def copy_index(
     Raises:
         ConfigError: the copy holds other pages, is the original itself, or keeps fields for which texts are missing.
         SettingsMismatch: the copy is there and has other feature settings, or another version of the methods made the original.
-        IndexUnavailable: the copy is there and must not be replaced.
+        IndexUnavailable: the copy is there, from file to file.
         NotCopied: others write to the original all the time.
         IndexError_: see ``errors``; the same call goes on.
     """

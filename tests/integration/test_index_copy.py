@@ -24,7 +24,7 @@ from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from es_dedup.index.port import Index
@@ -165,7 +165,7 @@ def test_other_feature_settings_are_refused(places: Any) -> None:
 
 
 class TestFileToFile:
-    """The online copy, and what it replaces."""
+    """The online copy, which replaces nothing."""
 
     def test_while_a_writer_runs(self, tmp_path: Path) -> None:
         place, target = tmp_path / "pages.db", tmp_path / "copy.db"
@@ -182,8 +182,7 @@ class TestFileToFile:
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            for _ in range(2):  # the second replaces the first
-                (said,) = rows("index", "copy", place, target)
+            (said,) = rows("index", "copy", place, target)
         finally:
             stop.set()
             writer.join()
@@ -209,65 +208,22 @@ class TestFileToFile:
         before = to.read_bytes() if to.is_file() else b""
         return self.copy(origin, to) in (1, 2) and (to.read_bytes() if to.is_file() else b"") == before
 
-    def test_an_earlier_copy_is_replaced(self, place: Path) -> None:
-        target, link, log = (place.with_name(name) for name in ("copy.db", "link.db", "copy.db-wal"))
-        assert self.copy(place, target) == 0
-        with Deduplicator.open(str(target)) as dedup:
-            dedup.search("story")  # what a search adds to a copy is no change
-        with Deduplicator.open(str(target), read_only=True) as dedup:
-            assert dedup.count() == 21
-        with Deduplicator.open(str(place)) as dedup:
-            dedup.add_many([story(4, "later", day=30)])
-        assert self.refused(target, place)  # the arguments in the wrong order
-        assert self.copy(place, target) == 0
-        assert everything(str(place)) == everything(str(target))
-        link.symlink_to(target)
-        assert self.copy(place, link) == 0
-        assert link.is_symlink()
-        log.write_bytes(b"")  # of a killed reader
-        assert self.copy(place, target) == 0
-
-    def test_a_copy_in_use_stays(self, place: Path) -> None:
-        target, log = place.with_name("copy.db"), place.with_name("copy.db-wal")
-        assert self.copy(place, target) == 0
-        with Deduplicator.open(str(target)) as dedup:
-            assert self.refused(place, target)
-            with dedup._index.writing():
-                assert self.refused(place, target)
-        assert self.copy(place, target) == 0
-        target.unlink()
-        log.write_bytes(b"a log that would be played back")
-        assert self.refused(place, target)
-
-    def test_a_copy_that_was_written_to_stays(self, place: Path) -> None:
-        target = place.with_name("copy.db")
-        changes: list[Callable[[Deduplicator], object]] = [
-            lambda dedup: dedup.override_different("page-01", "page-02", reason="two", author="Li"),
-            lambda dedup: dedup.add_many([story(4, "its own")]),
-            lambda dedup: dedup.remove(["page-03"]),
-        ]
-        for change in changes:
-            assert self.copy(place, target) == 0
-            with Deduplicator.open(str(target)) as dedup:
-                change(dedup)
-            assert self.refused(place, target)
-            target.unlink()
-
-    def test_anything_else_stays(self, place: Path) -> None:
-        other, foreign, theirs, hard, same, fresh = (
-            place.with_name(f"{name}.db") for name in ("other", "foreign", "theirs", "hard", "same", "fresh")
+    def test_what_is_there_stays(self, place: Path) -> None:
+        target, foreign, empty, logged, hard, same, fresh = (
+            place.with_name(f"{name}.db")
+            for name in ("copy", "foreign", "empty", "logged", "hard", "same", "fresh")
         )
-        fill(str(other))
+        assert self.copy(place, target) == 0
         foreign.write_bytes(b"Notes of mine.")
-        with sqlite3.connect(theirs) as database:
-            database.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value)")
-        database.close()
+        empty.touch()
+        logged.with_name("logged.db-wal").write_bytes(b"a log that would be played back")
         hard.hardlink_to(place)
         same.symlink_to(place)
         for to in (
-            other,
+            target,
             foreign,
-            theirs,
+            empty,
+            logged,
             place,
             hard,
             same,

@@ -249,8 +249,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             place: where the copy goes when the block ends without an error; in the block it is in another file, whose path is given.
 
         Raises:
-            IndexUnavailable: it cannot be written, or is there and is not an earlier copy, unchanged since and open in no process.
-            IndexLocked: another process writes to what is there.
+            IndexUnavailable: it cannot be written, or is there.
             NotAnIndex: this file is damaged.
         """
         with self._connection.reading() as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,10 +33,7 @@ _PROBLEMS: Final = {
     sqlite3.SQLITE_CANTOPEN: "the file or its folder cannot be opened",
     sqlite3.SQLITE_IOERR: "reading or writing the file failed",
 }
-_LOG: Final = ("-wal", "-shm", "-journal")
-"""Ends of the names of files that SQLite has beside one that is open."""
-_IS_IN_USE: Final = "another process has it open: repeat the command when that has ended"
-_IS_NO_COPY: Final = "it is there and is no earlier, unchanged copy of this index: name another file"
+_IS_THERE: Final = "{} is there: remove it first, or name another file"
 
 
 class Connection:
@@ -190,29 +187,25 @@ class Connection:
         part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
         if not whole.parent.is_dir():
             raise IndexUnavailable(str(place), f"the folder {whole.parent} does not exist")
-        with ExitStack() as stack:
-            _take_lock(whole, stack)
-            _check(whole, self)
-            try:
-                with self._translated(str(part)), closing(sqlite3.connect(part)) as copy:
-                    # all at once: of a copy in steps what writers change meanwhile is begun anew
-                    with self._guard:
-                        self._sqlite.backup(copy, pages=-1)
-                    (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-                    if found != "ok":
-                        raise NotAnIndex(self.name, str(found))
-                    tables.mark_copy(copy)
-                    copy.commit()
-                yield part
-                with part.open("rb+") as stream:
-                    os.fsync(stream.fileno())
-                _check(whole, self)
-                part.replace(whole)
-            except OSError as error:
-                raise IndexUnavailable(str(place), error.strerror or str(error)) from error
-            finally:
-                for end in ("", *_LOG):
-                    Path(f"{part}{end}").unlink(missing_ok=True)
+        _must_be_free(whole)
+        try:
+            with self._translated(str(part)), closing(sqlite3.connect(part)) as copy:
+                # all at once: of a copy in steps what writers change meanwhile is begun anew
+                with self._guard:
+                    self._sqlite.backup(copy, pages=-1)
+                (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+                if found != "ok":
+                    raise NotAnIndex(self.name, str(found))
+            yield part
+            with part.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            _must_be_free(whole)
+            part.replace(whole)
+        except OSError as error:
+            raise IndexUnavailable(str(place), error.strerror or str(error)) from error
+        finally:
+            for each in _with_logs(part):
+                each.unlink(missing_ok=True)
 
     def rewrite(self) -> bool:
         """Write the file anew without deleted data, and empty its log; False where a reader has kept the log in use.
@@ -291,46 +284,17 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
         raise IndexUnavailable(name, "the file or its folder is read-only: open it for reading only")
 
 
-def _take_lock(file: Path, stack: ExitStack) -> None:
-    """Keep writers of an index out that is there."""
-    from filelock import FileLock  # noqa: PLC0415 - few commands make copies
-
-    lock = Path(f"{file}.lock")
-    try:
-        if lock.exists():
-            stack.enter_context(FileLock(lock, timeout=0))
-    except TimeoutError as error:
-        raise IndexLocked(str(file), 0) from error
+def _with_logs(file: Path) -> list[Path]:
+    """An index, and the files that SQLite has beside one that is open."""
+    return [Path(f"{file}{end}") for end in ("", "-wal", "-shm", "-journal")]
 
 
-def _check(file: Path, source: Connection) -> None:
-    """Refuse to replace what is not an earlier, unchanged copy of the index, or is in use.
+def _must_be_free(file: Path) -> None:
+    """Refuse to replace a file, or to put one beside the log of another, which would be played back.
 
     Raises:
-        IndexUnavailable: it must not be replaced.
+        IndexUnavailable: there is one.
     """
-    if file.exists() and not file.is_file():  # a device would be replaced, not written to
-        raise IndexUnavailable(str(file), _IS_NO_COPY)
-    if not file.exists() or not file.stat().st_size:
-        if _is_open(file) or (file.exists() and Path(f"{file}.lock").exists()):
-            raise IndexUnavailable(str(file), _IS_IN_USE)
-        return
-    way = "mode=ro" if _is_open(file) else "immutable=1"  # which makes no file beside it
-    with source.reading() as own:
-        try:
-            with closing(sqlite3.connect(f"{file.as_uri()}?{way}", uri=True)) as copy:
-                earlier = tables.is_copy_of(copy, own)
-        except sqlite3.Error:
-            earlier = False
-    if not earlier:
-        raise IndexUnavailable(str(file), _IS_NO_COPY)
-    if _is_open(file):
-        # A reader or a killed process leaves these files, too: the last connection that is closed removes them.
-        with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=0)) as copy:
-            copy.execute("SELECT count(*) FROM meta").fetchone()
-        if _is_open(file):
-            raise IndexUnavailable(str(file), _IS_IN_USE)
-
-
-def _is_open(file: Path) -> bool:
-    return any(Path(f"{file}{end}").exists() for end in _LOG)
+    for each in _with_logs(file):
+        if each.exists():
+            raise IndexUnavailable(str(file), _IS_THERE.format(each))

@@ -11,7 +11,6 @@ later and refers to ``row``: what it still holds of a text that is gone leads no
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,8 +40,6 @@ NAMED, STORED = 0, 1
 """Values of ``pages.state``: only its id is known; the page is stored."""
 NOTE: Final = "note:"
 """Begins the names of notes in ``meta``."""
-_COPY: Final = "copy"
-"""Name in ``meta`` of what a copy held when it was made."""
 _LOG: Final = "BEGIN DELETE FROM changes WHERE doc = {0}.doc; INSERT INTO changes (doc) VALUES ({0}.doc); END"
 _CHANGES: Final = (
     "CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, doc INTEGER NOT NULL UNIQUE)",
@@ -143,37 +140,6 @@ def check(
     if features is not None and recorded != features:
         raise SettingsMismatch(index, differences(recorded, features))
     return recorded
-
-
-def mark_copy(connection: sqlite3.Connection) -> None:
-    """Record that the file is a copy, and what it holds now; only the full-text index may change without that being told."""
-    write_meta(connection, _COPY, _content(connection))
-
-
-def is_copy_of(connection: sqlite3.Connection, origin: sqlite3.Connection) -> bool:
-    """Whether a file is a copy of another one, in an earlier state or the same, and was not written to since."""
-    (found,) = connection.execute("PRAGMA application_id").fetchone()
-    return (
-        found == APPLICATION_ID
-        and read_meta(connection, _COPY) == _content(connection)
-        and read_meta(connection, "changes") == read_meta(origin, "changes") is not None
-        and _last_change(connection) <= _last_change(origin)
-    )
-
-
-def _content(connection: sqlite3.Connection) -> str:
-    """Changes with each write: of pages the last numbers of changes and texts, of all else the metadata."""
-    rows = connection.execute(
-        "SELECT name, seq FROM sqlite_sequence UNION ALL SELECT name, value FROM meta "
-        "WHERE name NOT IN (?, 'fulltext_row') ORDER BY name",
-        (_COPY,),
-    )
-    return sha256(repr(rows.fetchall()).encode()).hexdigest()
-
-
-def _last_change(connection: sqlite3.Connection) -> int:
-    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()
-    return int(last)
 
 
 def read_meta(connection: sqlite3.Connection, name: str) -> str | int | None:
