@@ -32,7 +32,7 @@ COMMANDS: Final = {
         *("elastic.recluster", "elastic.audit", "elastic.jobs", "elastic.purge", "elastic.worker"),
     ),
     "dead": ("elastic.list_", "elastic.replay", "elastic.drop"),
-    "quality": ("evaluating.eval_", "evaluating.tune", "evaluating.labels", "extracting.extract"),
+    "quality": ("evaluating.eval_", "evaluating.tune", "evaluating.labels"),
     "override": (
         *("overriding.different", "overriding.same", "overriding.canonical", "overriding.ignore"),
         *("overriding.undo", "overriding.list_", "overriding.export", "overriding.import_"),
@@ -44,7 +44,7 @@ PURPOSES: Final = {
     "index": "See what the index holds, export or copy it, remove pages, and find faults.",
     "elastic": "Deduplicate your own indices on Elasticsearch, and cluster all pages anew.",
     "elastic dead": "Pages that could not be processed.",
-    "quality": "Measure and tune decisions on labelled pairs, decide by hand, and see what is read out of pages.",
+    "quality": "Measure and tune decisions on labelled pairs, and decide by hand.",
     "quality override": "Decide pairs and canonical documents by hand; the rules never change what was decided.",
     "spark": "Cluster a large corpus on Spark, and load the tables into an index.",
 }

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from es_dedup import lazy
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.main_text import Choice
-    from es_dedup.extraction.page_to_content import HtmlExtractor, MainText
+    from es_dedup.extraction.page_to_content import Choice, HtmlExtractor, MainText
     from es_dedup.extraction.port import Extractor
     from es_dedup.extraction.reading.document import Document
     from es_dedup.extraction.registry import (
@@ -47,8 +46,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazy.attributes(
         __name__,
         {
-            "main_text": ("Choice",),
-            "page_to_content": ("HtmlExtractor", "MainText"),
+            "page_to_content": ("Choice", "HtmlExtractor", "MainText"),
             "port": ("Extractor",),
             "reading.document": ("Document",),
             "registry": (

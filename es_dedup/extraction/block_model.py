@@ -52,7 +52,6 @@ class Trees:
         borders: the answer is 1 where the number is larger, same shape.
         leaves: value of each leaf, shape (trees, 2 ** depth); the answer of level i counts 2 ** i.
         bias: added to the sum.
-        typical: median of each column, to explain a score with.
     """
 
     features: tuple[str, ...]
@@ -60,7 +59,6 @@ class Trees:
     borders: NDArray[np.float32]
     leaves: NDArray[np.float32]
     bias: float
-    typical: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def scores(self, numbers: NDArray[np.float32]) -> Array:
         """Sum of the trees for each row: logarithm of odds."""
@@ -104,12 +102,10 @@ class Reading:
     Attributes:
         blocks: probability of each block to be main text, in [0, 1].
         thread: probability of the page to be a thread, in [0, 1].
-        numbers: of each block.
     """
 
     blocks: Array
     thread: float
-    numbers: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
 
 @dataclass(slots=True)
@@ -143,9 +139,8 @@ class BlockModel:
             raise ValueError(
                 "the block model was trained on other numbers than this version makes: train it again"
             )
-        numbers = columns.matrix()
-        scores = agreed(self.trees.scores(numbers), page, columns, thread)
-        return Reading(chances(scores), thread, numbers)
+        scores = agreed(self.trees.scores(columns.matrix()), page, columns, thread)
+        return Reading(chances(scores), thread)
 
 
 def read_model(data: bytes) -> BlockModel:
@@ -170,16 +165,12 @@ def read_model(data: bytes) -> BlockModel:
             }
         grown = [
             Trees(tuple(about[name]["features"]), arrays[f"{name}_columns"].astype(np.int32), arrays[f"{name}_borders"],
-                  arrays[f"{name}_leaves"].astype(np.float32), float(about[name]["bias"]), arrays[f"{name}_typical"])
+                  arrays[f"{name}_leaves"].astype(np.float32), float(about[name]["bias"]))
             for name in ("kind", "trees")
         ]  # fmt: skip
         for trees in grown:
             count, depth = trees.columns.shape
-            if (trees.borders.shape, trees.leaves.shape, trees.typical.shape) != (
-                (count, depth),
-                (count, 1 << depth),
-                (len(trees.features),),
-            ):
+            if (trees.borders.shape, trees.leaves.shape) != ((count, depth), (count, 1 << depth)):
                 raise ValueError("is damaged: its trees have parts of different sizes")
         odds = [
             Odds(dict(about[f"{name}_names"]), arrays[f"{name}_words"], arrays[f"{name}_values"].astype(np.float32))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -11,13 +10,12 @@ import numpy as np
 
 from es_dedup.extraction.block_characters import UNITS
 from es_dedup.extraction.block_model import load_model
-from es_dedup.extraction.block_reasons import reasons
 from es_dedup.extraction.block_selection import SHORT_UNITS, Declared, choose, page_kind
-from es_dedup.extraction.main_text import Choice
 from es_dedup.extraction.metadata.addresses import canonical_url
 from es_dedup.extraction.notices import without_notices
 from es_dedup.extraction.page_columns import read_page
 from es_dedup.extraction.page_hints import read_about
+from es_dedup.extraction.page_to_content import Choice
 from es_dedup.extraction.plain_extractor import plain_text
 from es_dedup.extraction.reading.script_data import data_text
 from es_dedup.model import PageKind
@@ -28,12 +26,9 @@ if TYPE_CHECKING:
     from es_dedup.extraction.reading.document import Document
     from es_dedup.settings.loading import ExtractionConfig
 
-RULE: Final = "block model"
-WHOLE: Final = "the whole page"
 MAX_BLOCKS: Final = 20_000
 """Of a page whose blocks are classified; time and memory for its numbers grow with them."""
 
-NOTICE: Final = "a notice of rights or consent at the edge of the text"
 _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
 _MORE_DATA: Final = 2.0  # times as long as the blocks' text
 _PLAYERS: Final = ("video", "audio", "object", "embed")
@@ -67,14 +62,12 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     """
     blocks = document.blocks
     if not blocks.texts:
-        return _or_data(document, Choice((), PageKind.EMPTY, rule="no text in the blocks"))
+        return _or_data(document, Choice((), PageKind.EMPTY))
     if len(blocks.texts) > MAX_BLOCKS:
         doubt = f"more than {MAX_BLOCKS} blocks: none was classified"
-        return Choice((), rule=WHOLE, text=plain_text(document, config), doubt=doubt)
+        return Choice((), text=plain_text(document, config), doubt=doubt)
     page = page_of(document)
-    model = load_model(config.model)
-    reading = model.read(page)
-    reason = cache(lambda: reasons(model.trees, reading.numbers))
+    reading = load_model(config.model).read(page)
     units = page.characters.units
     selected = choose(reading, page.characters.lengths)
     kind = _kind(document, page, reading, selected, units)
@@ -82,18 +75,13 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     if kind is PageKind.ARTICLE:
         places = _without_headline(document, places)
     kept = places if kind is PageKind.THREAD else without_notices(places, document.lines)
-    notices = set(places).difference(kept)
-    choice = Choice(kept, kind, rule=RULE, probabilities=reading.blocks.tolist())
-    choice.reason = lambda place: NOTICE if place in notices else reason()[place]
-    choice.score = float((reading.blocks * units)[selected].sum() / max(units[selected].sum(), 1e-9))
-    choice = _or_data(document, choice)
-    if choice.text or choice.places or notices:
-        if not (choice.text or choice.places):
-            choice.kind = PageKind.EMPTY
+    choice = _or_data(document, Choice(kept, kind))
+    if choice.text or choice.places:
         return choice
-    choice.rule, choice.text = WHOLE, plain_text(document, config)
-    choice.doubt = "no block is likely to be main text"
-    return choice
+    if places:  # only notices
+        return Choice((), PageKind.EMPTY)
+    doubt = "no block is likely to be main text"
+    return Choice((), choice.kind, text=plain_text(document, config), doubt=doubt)
 
 
 def _without_headline(document: Document, places: list[int]) -> list[int]:
@@ -129,5 +117,5 @@ def _or_data(document: Document, choice: Choice) -> Choice:
     own = sum(len(document.lines[place]) for place in choice.places)
     if own < _LITTLE_CHARS and len(text := data_text(document)) > _MORE_DATA * own:
         kind = PageKind.ARTICLE if choice.kind is PageKind.EMPTY else choice.kind
-        return Choice((), kind, "data in a script", text=text, probabilities=choice.probabilities)
+        return Choice((), kind, text=text)
     return choice

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.main_text import Choice, why_of
 from es_dedup.extraction.metadata.addresses import storable
 from es_dedup.extraction.metadata.page_metadata import read_metadata
 from es_dedup.extraction.reading.document import read_document
@@ -16,6 +16,8 @@ from es_dedup.extraction.reading.parser_limits import Deadline, DeadlineExceeded
 from es_dedup.model import NO_MAIN_TEXT, Content, PageKind, Skipped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.extraction.reading.document import Document
     from es_dedup.settings.loading import ExtractionConfig
 
@@ -30,6 +32,27 @@ _LITTLE_CHARS = 200
 _NO_TEXT_CHARS = 80
 _LEADS_ON = re.compile(r"^\s*\d{1,2}\s*[;,]\s*url\s*=\s*['\"]?([^'\"\s]{1,2000})", re.IGNORECASE)
 _SHOWN_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Blocks chosen as main text.
+
+    Attributes:
+        places: places in ``Document.blocks``, ascending.
+        kind: what the page is.
+        text: the text, where it does not come from the blocks.
+        doubt: what makes it likely that this is not the main text, or not all of it; becomes a note of the content.
+    """
+
+    places: Sequence[int]
+    kind: PageKind = PageKind.ARTICLE
+    text: str = ""
+    doubt: str = ""
+
+    def main_text(self, document: Document) -> str:
+        """One line for each block, and for each line of preformatted text."""
+        return self.text or "\n".join(filter(None, (document.lines[place] for place in self.places)))
 
 
 class MainText(Protocol):
@@ -54,12 +77,7 @@ class HtmlExtractor:
         self._config = config
 
     def extract(
-        self,
-        html: bytes | str,
-        *,
-        url: str | None = None,
-        http_charset: str | None = None,
-        explain: bool = False,
+        self, html: bytes | str, *, url: str | None = None, http_charset: str | None = None
     ) -> Content | Skipped:
         """Main text and metadata of a page, or why there is none.
 
@@ -67,7 +85,6 @@ class HtmlExtractor:
             html: bytes as served (any length, any bytes), or decoded HTML. Text without any tag is taken as it is.
             url: where the page was found; used for the site and to resolve a relative canonical URL.
             http_charset: charset from the HTTP header, if known.
-            explain: note for each block why it was kept or dropped, in ``Content.why``.
 
         Returns:
             Content with text, or ``Skipped``: ``binary`` (detail: the kind), ``empty`` (nothing to read), ``timeout``.
@@ -89,13 +106,11 @@ class HtmlExtractor:
             document = read_document(html, self._config, deadline, url=url, http_charset=http_charset)
             if document is None:
                 return Skipped("empty", "no markup and no text")
-            return self._content(document, notes, deadline, explain=explain)
+            return self._content(document, notes, deadline)
         except DeadlineExceeded:
             return Skipped("timeout", f"more than {self._config.max_seconds:g} s")
 
-    def _content(
-        self, document: Document, notes: list[str], deadline: Deadline, *, explain: bool
-    ) -> Content | Skipped:
+    def _content(self, document: Document, notes: list[str], deadline: Deadline) -> Content | Skipped:
         document, choice = self._choose(document)
         text = choice.main_text(document)
         deadline.check()
@@ -117,9 +132,8 @@ class HtmlExtractor:
             site=about.site,
             published=about.published,
             charset=document.charset,
-            notes=(*notes, *document.notes),
+            notes=(*notes, *document.notes, *filter(None, [choice.doubt])),
             kind=choice.kind,
-            why=why_of(document, choice, explain=explain),
         )
 
     def _choose(self, document: Document) -> tuple[Document, Choice]:
@@ -129,10 +143,9 @@ class HtmlExtractor:
         if len(text) < _NO_TEXT_CHARS and (opened := with_hidden_content(document)):
             other = self._choice(opened)
             if is_worth(other.main_text(opened), text):
-                other.rule = f"{other.rule}, with what is for browsers without scripts"
                 return opened, other
         return document, choice
 
     def _choice(self, document: Document) -> Choice:
         found = self._method(document, self._config)
-        return found if isinstance(found, Choice) else Choice((), rule=self.name, text=found)
+        return found if isinstance(found, Choice) else Choice((), text=found)

@@ -88,7 +88,6 @@ def extract(
     url: str | None = None,
     http_charset: str | None = None,
     config: ExtractionConfig | None = None,
-    explain: bool = False,
 ) -> Content:
     """Main text and metadata of one page.
 
@@ -97,7 +96,6 @@ def extract(
         url: where the page was found; used for the site and to resolve a relative canonical URL.
         http_charset: charset from the HTTP header, if known.
         config: limits and the method; None: the defaults.
-        explain: note for each block why it was kept or dropped, in ``Content.why``.
 
     Returns:
         Content always. For a page that cannot be used its text is empty and its notes give the reason
@@ -109,7 +107,7 @@ def extract(
     """
     if not isinstance(html, bytes | str):
         raise wrong_type("html", "bytes or a string", html, "Path.read_bytes() reads a file")
-    found = create_extractor(config).extract(html, url=url, http_charset=http_charset, explain=explain)
+    found = create_extractor(config).extract(html, url=url, http_charset=http_charset)
     if isinstance(found, Skipped):
         url, detail = storable(url), f" ({found.detail})" if found.detail else ""
         return Content(

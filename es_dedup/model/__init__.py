@@ -10,15 +10,12 @@ from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from es_dedup.model.explanation import RuleResult, WithExplanation
 from es_dedup.model.overrides import Override, OverrideKind
 from es_dedup.model.plain import plain, plain_fields
 from es_dedup.model.shares import WithShares, turned
-
-if TYPE_CHECKING:
-    from es_dedup.model.extraction import Why
 
 Number: TypeAlias = float | int | str | bool | None
 """A value that evidence may hold."""
@@ -170,9 +167,8 @@ class Content:
         site: host of the URL without ``www.``; empty when unknown.
         published: time of publication; naive when the page names no zone.
         charset: the charset the bytes were decoded with; None for text input.
-        notes: limits that were hit and oddities met, in plain words.
+        notes: limits that were hit, oddities met, and doubts whether the text is the main text, in plain words.
         kind: what the page is, by its structure; ``article`` for text that was given.
-        why: why this is the main text; None for text that was given. Not compared.
     """
 
     text: str
@@ -184,7 +180,6 @@ class Content:
     charset: str | None = None
     notes: tuple[str, ...] = ()
     kind: PageKind = PageKind.ARTICLE
-    why: Why | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,6 @@ def fit_trees(
             *empty,
             np.zeros((1, 1 << settings.depth), np.float32),
             _SURE * (2 * float(labels[0]) - 1),
-            np.median(numbers, axis=0),
         )
     if labels.min() == labels.max():  # it takes two labels at least
         labels = np.append(np.abs(labels[:1] - _ALMOST), labels[1:])
@@ -105,7 +104,7 @@ def fit_trees(
         boosting_type="Plain", bootstrap_type="Bernoulli", subsample=0.7, rsm=0.4,
     )  # fmt: skip
     model.fit(catboost.Pool(numbers, labels, weight=weights, baseline=upon.scores(numbers) if upon else None))
-    grown = export_trees(model, names, np.median(numbers, axis=0))
+    grown = export_trees(model, names)
     return sum_of([upon, grown]) if upon else grown
 
 
@@ -120,7 +119,7 @@ def sum_of(parts: Sequence[Trees]) -> Trees:
     )
 
 
-def export_trees(model: Any, names: Sequence[str], typical: NDArray[np.float32] | None = None) -> Trees:
+def export_trees(model: Any, names: Sequence[str]) -> Trees:
     """Trees of CatBoost as arrays."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -136,8 +135,7 @@ def export_trees(model: Any, names: Sequence[str], typical: NDArray[np.float32] 
             columns[row, level], borders[row, level] = split["float_feature_index"], split["border"]
         leaves[row, : len(tree["leaf_values"])] = tree["leaf_values"]
     scale, bias = saved["scale_and_bias"]
-    medians = np.zeros(len(names), np.float32) if typical is None else typical
-    return Trees(tuple(names), columns, borders, leaves * np.float32(scale), float(bias[0]), medians)
+    return Trees(tuple(names), columns, borders, leaves * np.float32(scale), float(bias[0]))
 
 
 @dataclass(slots=True)

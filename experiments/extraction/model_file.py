@@ -25,7 +25,6 @@ def model_bytes(model: BlockModel) -> bytes:
             f"{name}_columns": trees.columns.astype(np.int16),
             f"{name}_borders": trees.borders,
             f"{name}_leaves": trees.leaves.astype(np.float16),
-            f"{name}_typical": trees.typical,
         }
     about = {
         "format": FORMAT, "card": model.card, "block_names": _rounded(model.odds.names), "thread_names": _rounded(model.thread_odds.names),

@@ -58,9 +58,9 @@ def given(rng: random.Random) -> Given:
     return Given(html, rng.choice(CLAIMS), rng.choice(URLS))
 
 
-def extracted(extractor: HtmlExtractor, page: Given, *, explain: bool = False) -> Content | Skipped:
+def extracted(extractor: HtmlExtractor, page: Given) -> Content | Skipped:
     """What an extractor says, checked."""
-    found = extractor.extract(page.html, url=page.url, http_charset=page.charset, explain=explain)
+    found = extractor.extract(page.html, url=page.url, http_charset=page.charset)
     if isinstance(found, Skipped):
         assert found.reason in REASONS
         return found
@@ -71,11 +71,6 @@ def extracted(extractor: HtmlExtractor, page: Given, *, explain: bool = False) -
     return found
 
 
-def by(extractor: HtmlExtractor, page: Given) -> None:
-    """Extract, now and then with an explanation."""
-    extracted(extractor, page, explain=len(page.html) % 4 == 0)
-
-
 def decoded(page: Given) -> None:
     """Only the charset."""
     if isinstance(page.html, bytes):
@@ -84,6 +79,6 @@ def decoded(page: Given) -> None:
 
 TARGETS: Final = (
     Target("charset", given, decoded, 100_000),
-    Target("extract", given, partial(by, BLOCKS), 100_000),
-    Target("extract-topic", given, partial(by, TOPIC), 10_000),
+    Target("extract", given, partial(extracted, BLOCKS), 100_000),
+    Target("extract-topic", given, partial(extracted, TOPIC), 10_000),
 )

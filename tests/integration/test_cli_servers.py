@@ -73,7 +73,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "text": ("a.txt",),
 }
 """Commands that need Elasticsearch, with arguments."""
-ON_FILES: Final = ("quality eval", "quality tune", "quality extract", "config", "filter")
+ON_FILES: Final = ("quality eval", "quality tune", "config", "filter")
 """Commands that work on files and in memory, or tell of the settings."""
 ON_SPARK: Final = ("spark run", "spark load")
 """Commands that need Spark; ``tests/spark`` has their faults."""

@@ -49,8 +49,8 @@ def test_the_extractor_takes_the_model_that_the_settings_name(tmp_path: Path) ->
 
     assert load_model(str(file)) is load_model(str(file))
     assert load_model("") is default_model()
-    doubts = [why.doubt for each in (None, config) if (why := extract(HTML, config=each).why)]
-    assert doubts == ["", "no block is likely to be main text"]
+    notes = [extract(HTML, config=each).notes for each in (None, config)]
+    assert notes == [(), ("no block is likely to be main text",)]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_extractor_takes_the_model_that_the_settings_name(tmp_path: Path) ->
      (_damaged("trees_leaves.npy", None), "trees_leaves"), (_damaged("about.json", b"{"), "Expecting"), (_damaged("about.json", b"[]"), "no block model"),
      (_damaged("trees_columns.npy", b"\x93NUMPY"), "damaged|header|EOF|magic|expected"),
      (_damaged("about.json", _about(format=99)), "format 99, this version reads 1: train it again"),
-     (_damaged("about.json", _about(kind={"features": ["x"], "bias": 0})), "damaged"),
+     (_damaged("about.json", _about(kind={"features": ["x"], "bias": 0})), "other numbers"),
      (model_bytes(replace(_sceptic(), trees=replace(_sceptic().trees, features=("x", *_sceptic().trees.features[1:])))), "other numbers"),
      (model_bytes(replace(_sceptic(), trees=replace(_sceptic().trees, bias=float("nan")))), "damaged"),
      (model_bytes(replace(_sceptic(), trees=replace(_sceptic().trees, columns=_sceptic().trees.columns + 999))), "out of bounds"),

@@ -1,7 +1,6 @@
-"""A page as a whole: methods, what is skipped, kinds of pages, reasons of blocks."""
+"""A page as a whole: methods, what is skipped, kinds of pages."""
 
 import gzip
-import re
 from datetime import datetime
 
 import pytest
@@ -200,34 +199,6 @@ def test_a_list_has_no_day_but_that_it_declares() -> None:
         f"<title>World</title><meta name=date content=2026-03-05>{body}", url="https://news.example/"
     )
     assert (declared.kind, declared.published) == (PageKind.LIST, datetime(2026, 3, 5))  # noqa: DTZ001
-
-
-LINES = [f"第{n}段正文讲的是第{n * 3}件事情，有逗号，也有句号，说得清清楚楚。" for n in range(6)]
-BODY = "".join(f"<p>{line}</p>" for line in LINES)
-LINKS = "".join(f"<li><a href=/{n}>第{n}条新闻的标题在这里，很长</a></li>" for n in range(20))
-
-
-def test_each_block_has_a_reason() -> None:
-    page = f"<body><ul class=nav>{LINKS}</ul><div class=c><h1>标题</h1>{BODY}</div></body>"
-    why = extract(page, explain=True).why
-    assert why is not None
-    assert set(LINES) <= {note.text for note in why.blocks if note.kept}
-    for note in why.blocks:
-        assert note.probability is not None
-        assert re.fullmatch(r"[a-z ]+ [+-]\d+\.\d, [a-z ]+ [+-]\d+\.\d", note.reason), note.reason
-    kept = [note.probability or 0 for note in why.blocks if note.kept]
-    assert min(kept) > max(note.probability or 0 for note in why.blocks if not note.kept)
-    assert why.kept >= len(LINES)
-    assert why.dropped == len(why.blocks) - why.kept
-    assert why.chosen.startswith("div.c < body")
-    assert min(kept) <= why.score <= max(kept)
-
-
-def test_without_asking_there_are_no_notes_but_a_rule() -> None:
-    why = extract(f"<body>{BODY}</body>").why
-    assert why is not None
-    assert why.blocks == ()
-    assert why.rule == "block model"
 
 
 def test_code_in_a_script_is_no_text() -> None:
