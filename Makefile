@@ -134,7 +134,7 @@ test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elast
 test-lowest:  ## unit, contract and format tests with the lowest allowed version of each dependency, in an environment of its own
 	@bash .ci/make-venv $(LOWEST)
 	@$(LOWEST)/bin/python scripts/lowest.py > $(LOWEST)/constraints.txt
-	@$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[all,compare,remote,testing]' $(TEST_TOOLS)
+	@$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[all,remote,testing]' $(TEST_TOOLS)
 	ES_DEDUP_SERVERS_REQUIRED= $(LOWEST)/bin/python -m pytest --numprocesses=auto -m '$(DAILY)' tests/unit tests/contract tests/formats $(PYTEST_ARGS)
 
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Annotated, Final
@@ -13,18 +14,16 @@ import typer
 
 from es_dedup.cli.command import as_command
 from es_dedup.cli.session import Session
-from es_dedup.errors import ConfigError, InputError, MissingExtra
-from es_dedup.extraction import create_extractor
+from es_dedup.errors import InputError
+from es_dedup.extraction import HtmlExtractor, create_extractor
 from es_dedup.model import Content
+from experiments.peers import PEERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_dedup.extraction import HtmlExtractor
     from es_dedup.settings.loading import ExtractionConfig
 
-PEERS: Final = ("trafilatura", "readability", "resiliparse")
-"""Extractors of other packages, in the order of the table."""
 GRAM: Final = 5
 """Characters of a gram of the agreement."""
 MAX_PAGES: Final = 10_000
@@ -109,12 +108,9 @@ def _shown(value: object) -> object:
 def _extractors(config: ExtractionConfig) -> dict[str, HtmlExtractor]:
     """The extractor of the settings, then those of other packages that are installed."""
     extractors = {config.extractor: create_extractor(config)}
-    for name in PEERS:
-        try:
-            peer = create_extractor(config.model_copy(update={"extractor": name}))
-        except (ConfigError, MissingExtra):
-            continue
-        extractors.setdefault(name, peer)
+    for name, method in PEERS.items():
+        if find_spec(name):
+            extractors[name] = HtmlExtractor(name, method, config)
     return extractors
 
 

@@ -161,13 +161,6 @@ def use_warc(at: Environment) -> None:
     at.expect(at.rows("scan", "one.warc.gz")[0]["stored"] == 1, "one page of the archive")
 
 
-def use_compare(at: Environment) -> None:
-    """The extractors of other packages."""
-    for name in ("trafilatura", "resiliparse"):
-        (at.folder / "es-dedup.toml").write_text(f'[extraction]\nextractor = "{name}"\n')
-        at.expect(at.rows("--db", f"{name}.db", "scan", "pages")[0]["stored"], f"pages by {name}")
-
-
 def use_testing(at: Environment) -> None:
     """A contract suite over the embedded index."""
     (at.folder / "test_index.py").write_text(
@@ -328,7 +321,6 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "s3": partial(use_remote, storage="s3"),
     "gcs": partial(use_remote, storage="gs"),
     "warc": use_warc,
-    "compare": use_compare,
     "testing": use_testing,
     "spark": use_spark,
     "serve": use_serve,

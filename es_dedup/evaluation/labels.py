@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import InputError
 from es_dedup.model import Relation
 from es_dedup.model.annotations import Label
-from es_dedup.settings.loading import read_regular
+from es_dedup.settings.files import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

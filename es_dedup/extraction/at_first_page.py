@@ -18,7 +18,6 @@ class AtFirstPage:
 
     Raises:
         ConfigError: another extractor or model than the built-in one is named, and cannot be made.
-        MissingExtra: its package is not installed.
     """
 
     def __init__(self, config: ExtractionConfig) -> None:

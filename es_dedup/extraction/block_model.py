@@ -10,20 +10,18 @@ import json
 import zipfile
 import zlib
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.errors import ConfigError
 from es_dedup.extraction.block_features import block_features
 from es_dedup.extraction.blocks import Blocks
 from es_dedup.extraction.page_columns import About, read_page
 from es_dedup.extraction.page_features import NAMES, page_numbers
 from es_dedup.extraction.token_odds import Odds
-from es_dedup.settings.loading import read_regular
+from es_dedup.settings.files import made_of_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,20 +200,12 @@ def load_model(path: str) -> BlockModel:
     Raises:
         ConfigError: it cannot be read, is damaged, or was made by a version that computes other numbers.
     """
-    if not path:
-        return default_model()
-    try:
-        stamp = Path(path).stat()
-        return _load(path, stamp.st_mtime_ns, stamp.st_size)
-    except OSError as error:
-        raise ConfigError((f"extraction.model: {path} cannot be read: {error.strerror or error}",)) from error
-    except (ValueError, IndexError) as error:
-        raise ConfigError((f"extraction.model: {path}: {error}",)) from error
+    return made_of_file("extraction.model", path, _checked, MAX_BYTES) if path else default_model()
 
 
-@lru_cache(maxsize=4)
-def _load(path: str, modified: int, size: int) -> BlockModel:  # noqa: ARG001 - a changed file is another key
-    model = read_model(read_regular(Path(path), MAX_BYTES))
+def _checked(data: bytes) -> BlockModel:
+    """The model in the bytes of a file, once it has read a block."""
+    model = read_model(data)
     one = Blocks(
         tags=["p"], parents=[-1], signatures=[0], contexts=[0], paths=[0], path_starts=[0], first=[0], last=[1], names=[""], texts=["a"],
         holders=[0], inline=[0], inline_signatures=[0], images=[0],

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import ConfigError
-from es_dedup.settings.loading import read_regular
+from es_dedup.settings.files import read_regular
 
 if TYPE_CHECKING:
     from es_dedup.settings.servers import ServeConfig

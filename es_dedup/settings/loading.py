@@ -7,11 +7,8 @@ Adding a setting is adding a field to a section: the docstring below it, its ran
 from __future__ import annotations
 
 import difflib
-import errno
 import os
 import re
-import stat
-import sys
 import tomllib
 import typing
 from collections.abc import Mapping
@@ -24,6 +21,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, 
 from es_dedup.errors import ConfigError, wrong_type
 from es_dedup.settings import presets
 from es_dedup.settings.decision import DecisionConfig
+from es_dedup.settings.files import read_regular
 from es_dedup.settings.sections import (
     FILE,
     CcdetConfig,
@@ -60,7 +58,7 @@ class ExtractionConfig(Section):
     """Limits and options of HTML extraction."""
 
     extractor: str = "blocks"
-    """extractor of main text from HTML: blocks, topic or plain; for comparison also readability, resiliparse or trafilatura"""
+    """extractor of main text from HTML: blocks, topic or plain, or one that was registered"""
     model: str = Field("", json_schema_extra=FILE)
     """file of a block model that you trained; empty: the built-in model"""
     max_bytes: int = Field(10_000_000, ge=1_000, le=200_000_000)
@@ -104,7 +102,7 @@ class Settings(Section):
     lists are separated by commas; a further ``__`` leads to ``decision.thresholds``.
     """
 
-    detectors: tuple[str, ...] = ("ccdet", "simhash", "coverage")
+    detectors: tuple[str, ...] = Field(("ccdet", "simhash", "coverage"), min_length=1)
     """enabled detection methods; their features are stored"""
     workers: int = Field(0, ge=0, le=256)
     """processes for large batches; 0: one per core"""
@@ -193,7 +191,6 @@ def load_settings(
         (_flatten(overrides or {}), "argument"),
     )
     problems += _take_unknown(values, origins)
-    problems += _wrong_names(values, origins)
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as error:
@@ -327,55 +324,6 @@ def _read_file(path: Path, problems: list[str]) -> dict[str, Any]:
     return {}
 
 
-def read_regular(path: Path, max_bytes: int) -> bytes:
-    """The bytes of a regular file of bounded size.
-
-    Raises:
-        OSError: it cannot be read, is a pipe, a device or a folder, or holds more than ``max_bytes``.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    with path.open("rb") as stream:
-        data = stream.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise OSError(errno.EFBIG, f"it is larger than {max_bytes / 2**20:g} MB", str(path))
-    return data
-
-
-def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with the names of methods; values of other types are left to the model."""
-    for key, (built_in, registry, function) in _NAMED.items():
-        given = values.get(key)
-        if not isinstance(given, str if key == _EXTRACTOR else (list, tuple)):
-            continue
-        # Others register methods in registries above this package; who registered has loaded the registry.
-        known = sorted({*built_in, *getattr(sys.modules.get(registry), function, tuple)()})
-        place, among = _place(key, origins[key]), ", ".join(known)
-        if not given and key == "detectors":
-            yield f"{place}: must name at least one of {among}"
-        names = [given] if isinstance(given, str) else [name for name in given if isinstance(name, str)]
-        for name in dict.fromkeys(names):
-            if name not in known:
-                yield f"{place}: must be {'one ' * (key == _EXTRACTOR)}of {among}, got {name!r}"
-            elif names.count(name) > 1:
-                yield f"{place}: names {name!r} {names.count(name)} times, once is enough"
-
-
-_EXTRACTOR: Final = "extraction.extractor"
-_DETECTORS: Final = (
-    ("ccdet", "char_frequency", "coverage", "dwdcs", "multi_simhash", "simhash"),
-    "es_dedup.detectors.registry",
-    "detector_names",
-)
-_EXTRACTORS: Final = (
-    ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura"),
-    "es_dedup.extraction.registry",
-    "extractor_names",
-)
-_NAMED: Final = {"detectors": _DETECTORS, "elastic.also_stored": _DETECTORS, _EXTRACTOR: _EXTRACTORS}
-"""Settings that name methods: those that are built in, and the registry and its function that gives all."""
-
-
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
     fields = {_variable(key): (key, field) for key, field, _ in setting_fields()}
     values: dict[str, Any] = {}
@@ -469,6 +417,7 @@ _WORDS: Final = {
     "literal_error": "must be one of {expected}",
     "string_type": "must be text",
     "tuple_type": "must be a list",
+    "too_short": "must name at least {min_length}",
     "int": "must be a whole number",
     "float": "must be a number",
     "finite": "must be a number",

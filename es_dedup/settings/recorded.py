@@ -7,14 +7,14 @@ duplicates and how they are clustered; they may change, and take effect when eve
 from __future__ import annotations
 
 import json
-from functools import lru_cache, reduce
-from pathlib import Path
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
 
 from es_dedup import settings as config
-from es_dedup.errors import ConfigError, Difference, reading_stored
+from es_dedup.errors import Difference, reading_stored
+from es_dedup.settings.files import made_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -87,20 +87,8 @@ def file_contents(settings: Settings, also: Collection[str] = ()) -> dict[str, s
         for key, field in served
         if config.loading.names_file(field, config.loading.value_of(settings, key))
     }
-    return {f"content of {key}": _digest(key, value) for key, value in named.items()}
-
-
-def _digest(key: str, path: str) -> str:
-    try:
-        stamp = Path(path).stat()
-        return _digest_of(Path(path), stamp.st_mtime_ns, stamp.st_size)
-    except OSError as error:
-        raise ConfigError((f"{key}: {path} cannot be read: {error.strerror or error}",)) from error
-
-
-@lru_cache(maxsize=64)
-def _digest_of(path: Path, modified: int, size: int) -> str:  # noqa: ARG001 - a changed file is another key
-    return xxhash.xxh3_64_hexdigest(path.read_bytes())
+    digest = xxhash.xxh3_64_hexdigest
+    return {f"content of {key}": made_of_file(key, value, digest) for key, value in named.items()}
 
 
 def decision_settings(settings: Settings) -> dict[str, Any]:

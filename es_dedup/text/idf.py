@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xxhash
 
-from es_dedup.errors import ConfigError
+from es_dedup.settings.files import made_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,21 +86,10 @@ def load(path: str | Path) -> Idf:
     Raises:
         ConfigError: it cannot be read, is no UTF-8 text, was cut off, or a line is not a word and a number above 0.
     """
-    place = Path(path)
-    try:
-        stamp = place.stat()
-        return _load(place, stamp.st_mtime_ns, stamp.st_size)
-    except OSError as error:
-        raise ConfigError((f"idf: {place} cannot be read: {error.strerror or error}",)) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"idf: {place} is not UTF-8 text: save it as UTF-8",)) from error
-    except ValueError as error:
-        raise ConfigError((f"idf: {place}: {error}",)) from error
+    return made_of_file("idf", path, _idf_of)
 
 
-@lru_cache(maxsize=4)
-def _load(path: Path, modified: int, size: int) -> Idf:  # noqa: ARG001 - a changed file is another key
-    raw = path.read_bytes()
+def _idf_of(raw: bytes) -> Idf:
     values, unknown = _parsed(raw.decode("utf-8-sig"))
     if not values:
         raise ValueError("holds no line with a word and its number")

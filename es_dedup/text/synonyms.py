@@ -12,12 +12,13 @@ import lzma
 import re
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.errors import ConfigError
+from es_dedup.settings.files import made_of_file
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.words import stem
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
     from es_dedup.text.words import WordBatch
 
-MAX_BYTES: Final = 200 * 2**20
-"""Bytes of a file of synonyms; a larger file is something else."""
 WORDNET: Final = "wordnet"
 """In a setting: the wordnets that are shipped."""
 NO_LIST: Final = "none"
@@ -141,18 +140,13 @@ def load(path: str | Path) -> Synonyms:
     Raises:
         ConfigError: it cannot be read, is too large, is no UTF-8 text, was cut off, or holds no group of two words.
     """
-    place = Path(path)
-    try:
-        stamp = place.stat()
-        found = _load(place, stamp.st_mtime_ns, stamp.st_size)
-    except OSError as error:
-        raise ConfigError((f"synonyms: {place} cannot be read: {error.strerror or error}",)) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"synonyms: {place} is not UTF-8 text: save it as UTF-8",)) from error
-    except ValueError as error:
-        raise ConfigError((f"synonyms: {place}: {error}",)) from error
+    return made_of_file("synonyms", path, _synonyms_of)
+
+
+def _synonyms_of(raw: bytes) -> Synonyms:
+    found = parse(TextIOWrapper(BytesIO(raw), encoding="utf-8-sig"))
     if not found.groups:
-        raise ConfigError((f"synonyms: {place} holds no line with two words of one meaning",))
+        raise ValueError("holds no line with two words of one meaning")
     return found
 
 
@@ -174,14 +168,6 @@ def parse(lines: Iterable[str]) -> Synonyms:
         else:
             groups.append(row.partition("#")[0].replace(",", " ").replace("，", " ").split())
     return of_groups(groups)
-
-
-@lru_cache(maxsize=4)
-def _load(path: Path, modified: int, size: int) -> Synonyms:  # noqa: ARG001 - a changed file is another key
-    if size > MAX_BYTES:
-        raise OSError(None, f"it is larger than {MAX_BYTES // 2**20} MB")
-    with path.open(encoding="utf-8-sig") as lines:
-        return parse(lines)
 
 
 def _forms(words: Collection[str]) -> dict[str, str]:

@@ -39,7 +39,6 @@ EXTRA_OF: Final = {
     "es_dedup/readers/locations.py": "remote",
     "es_dedup/readers/rows.py": "parquet",
     "es_dedup/readers/warc.py": "warc",
-    "es_dedup/extraction/other_packages.py": "compare",
     "es_dedup/haystack.py": "haystack",
     "es_dedup/langchain.py": "langchain",
     "es_dedup/scrapy.py": "scrapy",
@@ -272,10 +271,7 @@ def test_each_module_imports_what_the_core_or_its_extra_declares() -> None:
         undeclared = imported - core - extras.get(extra, set()) - BUILT_HERE
         assert not undeclared, f"{name_of(path)}: {undeclared} is not declared by {extra or 'the core'}"
         used |= imported - BUILT_HERE
-    of_others = {
-        "lxml-html-clean"
-    }  # Trafilatura imports it and pip does not install it with every version of lxml
-    assert core.union(*(extras[extra] for extra in EXTRA_OF.values())) == used | of_others
+    assert core.union(*(extras[extra] for extra in EXTRA_OF.values())) == used
 
 
 def requirements() -> tuple[set[str], dict[str, set[str]]]:

@@ -93,7 +93,7 @@ def test_what_is_cut_is_noted() -> None:
 
 
 def test_an_unknown_method_is_a_mistake_in_the_settings() -> None:
-    with pytest.raises(ConfigError, match="blocks, plain, readability, resiliparse, topic, trafilatura"):
+    with pytest.raises(ConfigError, match="blocks, plain, topic, got 'magic'"):
         extract(PAGE, config=ExtractionConfig(extractor="magic"))
 
 
