@@ -19,15 +19,13 @@ from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSumm
 from es_dedup.text.tokens import characters_apart
 
 
-def includes(scope: Scope, site: str, published: str, length: int) -> bool:
-    """Whether a page of this site, time of publication and length lies inside."""
+def includes(scope: Scope, site: str, published: str) -> bool:
+    """Whether a page of this site and time of publication lies inside."""
     first, last = scope.published_from, scope.published_to
     return (
         (scope.site is None or site == scope.site)
         and (first is None or "" != published >= first)
         and (last is None or "" != published[: len(last)] <= last)
-        and (scope.min_length is None or length >= scope.min_length)
-        and (scope.max_length is None or length <= scope.max_length)
     )
 
 
@@ -99,11 +97,10 @@ class PlainIndex(Index):
         for term, (_, common) in limits.items():
             if common is not None and postings[term] > common:
                 weights[term] /= 2
-        scope, found = query.scope or Scope(), []
-        for name, page in self._pages.items():
+        found = []
+        for name in self._pages:
             weight = sum((weights[term] for term in terms[name] & (weights.keys() - capped)), Fraction(0))
-            inside = includes(scope, page.site, page.published, page.length)
-            if weight >= 1 and inside and name != query.exclude:
+            if weight >= 1 and name != query.exclude:
                 found.append((-weight, name))
         best = tuple(Candidate(name, float(-weight)) for weight, name in sorted(found)[: query.limit])
         return CandidateResult(best, truncated=len(found) > query.limit, capped=frozenset(capped))
@@ -204,7 +201,7 @@ class PlainIndex(Index):
     def list_clusters(
         self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
     ) -> list[ClusterSummary]:
-        scoped = query.order is ClusterOrder.NEWEST or query.scope.bounded
+        scoped = query.order is ClusterOrder.NEWEST or query.scope != Scope()
         listed = []
         for members in self.clusters(min_size=query.min_size):
             records = self.get_many(each.page_id for each in members) if scoped else {}
@@ -300,11 +297,7 @@ def _summary(
     others = [each for each in members if each.page_id != each.canonical]
     if query.relation is not None and all(each.relation != query.relation for each in others):
         return None
-    times = [
-        each.published
-        for each in records.values()
-        if includes(query.scope, each.site, each.published, each.length)
-    ]
+    times = [each.published for each in records.values() if includes(query.scope, each.site, each.published)]
     if scoped and not times:
         return None
     weakest = min(members, key=lambda each: (each.score, each.page_id == each.canonical, each.page_id))

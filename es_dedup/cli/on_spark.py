@@ -31,7 +31,6 @@ def run(
     input_: Annotated[list[str], typer.Option("-i", metavar="PATH")],
     output: Annotated[str, typer.Option("-o", metavar="DIR")],
     day: str = "0",
-    overwrite: bool = False,
     renew: bool = False,
     named: bool = False,
     master: Master = None,
@@ -46,14 +45,13 @@ def run(
         input_: Parquet or JSON Lines: file, folder or pattern on any file system of Spark; may be repeated.
         output: Folder of the tables.
         day: Name of this input; its pages are compared with those of the days before in DIR, by name.
-        overwrite: Make the tables of the day again, even if they are finished.
         renew: Learn statistics and compare the pages of all days again; keep features.
         named: Keep features in a form that people read, for an index on Elasticsearch.
     """
     from es_dedup.spark import DayOptions, update_tables
 
     with spark_session(master, conf) as running:
-        options = DayOptions(day, named, overwrite, renew)
+        options = DayOptions(day, named, renew)
         done = update_tables(running, input_, output, session.settings, options)
     facts = {
         "tables": output,

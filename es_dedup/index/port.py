@@ -222,10 +222,7 @@ class Index(ClusterUpdates, Closing):
         by weight, most first, then page id ascending, at most ``limit``; ``truncated`` tells that more answered. Terms
         of more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A query to which a part of
         the index gave no answer has its ``problem`` set, the others are answered. A query without terms has no
-        candidates. ``exclude`` is never returned, nor does it make an answer truncated. ``scope`` leaves out other
-        pages before the limit is applied: its bounds are inclusive, times are compared as ISO text, an upper bound of
-        less precision covers all that begins with it (``2024-05`` all of May), and a page without time lies outside
-        any bound on time.
+        candidates. ``exclude`` is never returned, nor does it make an answer truncated.
         """
         return self.candidates_with_copies(candidate_queries, ())[0]
 
@@ -363,7 +360,9 @@ class Index(ClusterUpdates, Closing):
     ) -> list[ClusterSummary]:
         """Clusters that a query wants, in its order, without their pages.
 
-        A cluster has the time ``newest`` in the order of time only. Where pages are assigned that are not stored, clusters may be
+        A cluster has the time ``newest`` in the order of time only. Bounds of a scope are inclusive, times are compared as ISO text, an upper
+        bound of less precision covers all that begins with it (``2024-05`` all of May), and a page without time lies outside any bound on
+        time. Where pages are assigned that are not stored, clusters may be
         passed over in the order of time, and by a scope.
 
         Args:

@@ -218,7 +218,7 @@ class TermGroup:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Limits a candidate query to part of the index; each field None means: no limit.
+    """Limits a list of clusters to those with a page inside; each field None means: no limit.
 
     Bounds are inclusive and times are compared as text. An upper bound of less precision covers all that begins with it
     (``2024-05`` all of May). A page without time lies outside any bound on time.
@@ -227,13 +227,6 @@ class Scope:
     site: str | None = None
     published_from: str | None = None
     published_to: str | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-
-    @property
-    def bounded(self) -> bool:
-        """Whether any limit is set."""
-        return self != Scope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +237,6 @@ class CandidateQuery:
         groups: what is enough; what a page has of several groups adds up.
         limit: most candidates to return, at least 1.
         max_df: a term found in more pages than this, or than its group allows, is left out, and named as capped.
-        scope: optional restriction.
         exclude: a page id that is never returned (the query page).
         labels: text of terms that an index may store as text, such as the characters of a period signature.
     """
@@ -252,7 +244,6 @@ class CandidateQuery:
     groups: tuple[TermGroup, ...]
     limit: int = 50
     max_df: int = 1000
-    scope: Scope | None = None
     exclude: str | None = None
     labels: Mapping[int, str] = field(default_factory=dict)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIRST: Final = "0"
 """The day of tables that no day was given for: before any date."""
 DERIVED: Final = ("clusters", "pairs", "statistics")
-"""Each is made from those after it: dropped in this order, what is left of a stopped call is finished by the next one."""
+"""Each is made from those after it, and all from features: dropped in this order, what is left of a stopped call is finished by the next one."""
 PATTERN: Final = frozenset("{}[]*?\\")
 """Characters that Spark reads as those of a pattern in a path."""
 
@@ -56,13 +56,11 @@ class DayOptions:
     Attributes:
         day: name of the input; days are added in ascending order of names.
         named: make named fields too, for ``load``.
-        overwrite: make the tables of the day again.
         renew: learn statistics and compare the pages of all days again; features are kept.
     """
 
     day: str = FIRST
     named: bool = False
-    overwrite: bool = False
     renew: bool = False
 
 
@@ -76,14 +74,14 @@ def update_tables(
     """Features, pairs and clusters of a day's pages and of all days before, as Parquet tables in a folder.
 
     The first call learns statistics, which later days keep; of the pairs only those with a page of a later day are made then. A call
-    that was stopped goes on with the first table that is not finished.
+    that was stopped goes on with the first table that is not finished; so does one for a day whose features were deleted.
 
     Args:
         spark: the session.
         inputs: the day's pages: Parquet or JSON Lines, as Spark takes paths.
         output: the folder.
         settings: None: those of the settings file and the environment.
-        options: the day, and what is made again.
+        options: the day, and whether all is decided again.
 
     Raises:
         ConfigError: the folder holds something else or an input, settings or columns are wrong, a later day is there already, an earlier one is not finished, the finished features of the day were made from
@@ -106,19 +104,17 @@ def update_tables(
             raise ConfigError(
                 (f"day {others[0]} was begun and is not finished: finish it, or delete its folder",), output
             )
-        alone = not days or days == [day]
-        fresh = None
-        if options.overwrite or day not in days:
-            fresh = features(read_pages(spark, inputs, COLUMNS), chosen, named=options.named)
-        if not (options.overwrite and alone):
-            folder.check(recorded)
-        size = input_size(spark, inputs)
-        if fresh is None:
+        folder.check(recorded)
+        size, made, fresh = input_size(spark, inputs), list[str](), None
+        if day in days:
             _check_input(folder, day, size)
-        _drop(folder, day, options, alone=alone)
+        else:
+            fresh = features(read_pages(spark, inputs, COLUMNS), chosen, named=options.named)
+        if options.renew or not days:
+            folder.drop(*DERIVED)
         folder.record(recorded)
-        made: list[str] = []
         if fresh is not None:
+            folder.drop(f"clusters/{DAY}{day}", f"pairs/{DAY}{day}")  # of features that were deleted
             folder.record_input(day, size)
             with readable(inputs[0]):
                 folder.write("features", day, fresh)
@@ -127,21 +123,12 @@ def update_tables(
         return _report(folder, day, tuple(made), chosen)
 
 
-def _drop(folder: TableFolder, day: str, options: DayOptions, *, alone: bool) -> None:
-    """Drop the tables that are to be made again; settings and statistics too where the day is the only one."""
-    if options.overwrite:
-        of_day = [f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")]
-        folder.drop(*([*DERIVED, "features", "inputs", "settings"] if alone else of_day))
-    if options.renew:
-        folder.drop(*DERIVED)
-
-
 def _check_input(folder: TableFolder, day: str, size: Mapping[str, int]) -> None:
     """Check that finished features were made from an input like the given one, which may be gone by now."""
     recorded = folder.input_of(day)
     if size["files"] and recorded and recorded != size:
         before, now = (f"{each['files']:,} files with {each['bytes']:,} bytes" for each in (recorded, size))
-        problem = f"the input of day {day} has {now}, its features were made from {before}: name another day, or make this one again (overwrite)"
+        problem = f"the input of day {day} has {now}, its features were made from {before}: name another day, or delete features/{DAY}{day}, so that they are made again"
         raise ConfigError((problem,), folder.path)
 
 
@@ -167,7 +154,8 @@ def _derive(folder: TableFolder, day: str, settings: Settings) -> list[str]:
         try:
             found = pairs(folder.read("features", new), settings, known=known, statistics=statistics)
         except ValueError as error:
-            raise InputError(folder.path, None, f"{error}, and make day {day} again (overwrite)") from error
+            folder.drop(f"features/{DAY}{day}")
+            raise InputError(folder.path, None, f"{error}, and repeat the call for day {day}") from error
         folder.write("pairs", day, found)
         made.append("pairs")
     if day not in folder.days("clusters"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.model import Candidate, CandidateQuery, Scope, TermGroup
+from es_dedup.model import Candidate, CandidateQuery, TermGroup
 from es_dedup.testing.builders import candidate_query, copies, record
 from es_dedup.testing.contract_fixtures import IndexFixtures, ids
 
@@ -21,10 +21,10 @@ class CandidateContract(IndexFixtures):
     def filled(self, index: Index) -> Index:
         index.put_many(
             [
-                record("c", [1, 2, 3, 4], site="x.org", published="2024-05-10T09:00", length=100),
-                record("a", [1, 2, 3], site="y.org", published="2024-05-31", length=200),
-                record("b", [1, 2, 9], site="x.org", published="", length=300),
-                record("d", [1], site="x.org", published="2024-06-01", length=400),
+                record("c", [1, 2, 3, 4]),
+                record("a", [1, 2, 3]),
+                record("b", [1, 2, 9]),
+                record("d", [1]),
             ]
         )
         return index
@@ -131,26 +131,6 @@ class CandidateContract(IndexFixtures):
         assert ids(answer) == ["c", "b", "d"]
         assert not answer.truncated
         assert len(filled.candidates_many([candidate_query(1, exclude="unknown")])[0].candidates) == 4
-
-    def test_scope_leaves_out_other_pages(self, filled: Index) -> None:
-        for scope, expected in (
-            (Scope(), "acbd"),
-            (Scope(site="x.org"), "cbd"),
-            (Scope(published_from="2024-05-31"), "ad"),
-            (Scope(published_to="2024-05-31"), "ac"),
-            (Scope(published_to="2024-05"), "ac"),
-            (Scope(published_from="2024-05-10T09:00", published_to="2024-05-10"), "c"),
-            (Scope(min_length=200), "abd"),
-            (Scope(max_length=200), "ac"),
-            (Scope(site="x.org", min_length=200, max_length=300), "b"),
-            (Scope(site="z.org"), ""),
-        ):
-            (answer,) = filled.candidates_many([candidate_query(1, 2, 3, scope=scope)])
-            assert "".join(ids(answer)) == expected, scope
-
-    def test_scope_comes_before_the_limit(self, filled: Index) -> None:
-        (answer,) = filled.candidates_many([candidate_query(1, 2, 3, scope=Scope(min_length=300), limit=2)])
-        assert (ids(answer), answer.truncated) == (["b", "d"], False)
 
     def test_many_equal_candidates_are_cut_by_id(self, index: Index) -> None:
         index.put_many([record(f"p{number:03}", [5]) for number in reversed(range(300))])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -55,7 +56,8 @@ def test_tables_hold_the_clusters_of_a_scan_and_finished_ones_are_kept(spark: An
     (folder / "clusters/day=0/_SUCCESS").unlink()
     assert update(spark, given_pages, folder).made == ("pairs", "clusters")
     assert rows(spark, folder, "clusters") == before
-    again = update(spark, written(some[:30], tmp_path / "fewer.jsonl"), folder, overwrite=True)
+    shutil.rmtree(folder / "features/day=0")
+    again = update(spark, written(some[:30], tmp_path / "fewer.jsonl"), folder)
     assert (again.made, again.pages) == (first.made, 30)
     # no persisted table is kept; local checkpoints are not seen here, Spark drops them when nothing refers to them any more
     assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
@@ -69,7 +71,6 @@ def test_other_settings_are_refused(spark: Any, tmp_path: Path) -> None:
     )
     with pytest.raises(SettingsMismatch, match=r"decision\.preset is balanced in the index and strict now"):
         update(spark, given_pages, folder, strict)
-    assert "statistics" in update(spark, given_pages, folder, strict, overwrite=True).made
 
 
 @given(st.integers(0, 10**6), st.integers(4, 50), st.integers(1, 9))
@@ -96,7 +97,8 @@ def test_days_added_one_after_the_other_have_the_clusters_of_one_run(
     )
     clustered = rows(spark, place / "days", "clusters", "2026-11-23")
     assert clustered == sorted(es_dedup.spark.clusters(made, whole, SETTINGS).collect())
-    repeated = update(spark, str(place / "new.jsonl"), place / "days", day="2026-11-23", overwrite=True)
+    shutil.rmtree(place / "days/features/day=2026-11-23")
+    repeated = update(spark, str(place / "new.jsonl"), place / "days", day="2026-11-23")
     assert repeated.made == later.made
     assert rows(spark, place / "days", "clusters", "2026-11-23") == clustered
 
@@ -122,14 +124,12 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
         update={"decision": SETTINGS.decision.model_copy(update={"preset": "strict"})}
     )
     with pytest.raises(SettingsMismatch):
-        update(spark, later, folder, strict, day="2", overwrite=True)
-    with pytest.raises(SettingsMismatch):
         update(spark, later, folder, strict, day="2", renew=True)
     with pytest.raises(InputError, match="no such file"):
-        update(spark, str(tmp_path / "nowhere"), folder, day="2", overwrite=True)
+        update(spark, str(tmp_path / "nowhere"), folder, day="3")
     (tmp_path / "other.jsonl").write_text('{"name": "a"}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="no field of text or HTML"):
-        update(spark, str(tmp_path / "other.jsonl"), folder, day="2", overwrite=True)
+        update(spark, str(tmp_path / "other.jsonl"), folder, day="3")
     for day in ("", "3/4", "12:00", "{x}"):
         with pytest.raises(ConfigError, match="a character that paths of tables must not have"):
             update(spark, later, folder, day=day)
@@ -139,9 +139,11 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
     (folder / "features/day=2/_SUCCESS").unlink()
     with pytest.raises(ConfigError, match="day 2 was begun and is not finished"):
         update(spark, later, folder, day="3")
-    assert update(spark, later, folder, day="2").made == ("features",)
-    with pytest.raises(InputError, match=r"page ids occur twice.* make day 3 again"):
+    assert update(spark, later, folder, day="2").made == ("features", "pairs", "clusters")
+    with pytest.raises(InputError, match=r"page ids occur twice.* repeat the call for day 3"):
         update(spark, later, folder, day="3")
+    other = written([story(901, "y")], tmp_path / "c.jsonl")
+    assert update(spark, other, folder, day="3").made == ("features", "pairs", "clusters")
 
 
 def test_a_folder_with_other_content_is_refused(spark: Any, tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_a_folder_with_other_content_is_refused(spark: Any, tmp_path: Path) -> N
         for name in files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text("mine", encoding="utf-8")
-        for option in ("overwrite", "renew", "named"):
+        for option in ("renew", "named"):
             how: dict[str, Any] = {option: True}
             with pytest.raises(ConfigError, match=r"it holds .* is no folder of tables: name another"):
                 update(spark, inputs, folder, **how)
@@ -170,7 +172,7 @@ def test_a_folder_with_other_content_is_refused(spark: Any, tmp_path: Path) -> N
     update(spark, inputs, folder)
     within = written(corpus(3, 6), folder / "features/day=0/b.jsonl")
     with pytest.raises(ConfigError, match="it is part of the input"):
-        update(spark, within, folder, overwrite=True)
+        update(spark, within, folder)
     assert Path(within).exists()
 
 
@@ -191,7 +193,8 @@ def test_another_input_than_that_of_finished_features_is_refused(spark: Any, tmp
     (inputs / "1.jsonl").unlink()
     assert update(spark, str(inputs), folder, day="1").made == ()
     written([*some[6:], story(9, "x")], inputs / "2.jsonl")
-    assert update(spark, str(inputs), folder, day="1", overwrite=True).pages == 13
+    shutil.rmtree(folder / "features/day=1")
+    assert update(spark, str(inputs), folder, day="1").pages == 13
     assert update(spark, str(inputs), folder, day="1").made == ()
 
 
@@ -228,13 +231,11 @@ def test_tables_of_a_call_that_was_stopped_while_it_dropped_them_are_made_again(
         drop(self, names[0])
         raise KeyboardInterrupt
 
-    ways: tuple[dict[str, Any], ...] = ({"overwrite": True}, {"renew": True})
-    for how in ways:
-        monkeypatch.setattr(folders, "drop", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            update(spark, inputs, folder, **how)
-        monkeypatch.setattr(folders, "drop", drop)
-        assert update(spark, inputs, folder).made == ("clusters",)
+    monkeypatch.setattr(folders, "drop", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        update(spark, inputs, folder, renew=True)
+    monkeypatch.setattr(folders, "drop", drop)
+    assert update(spark, inputs, folder).made == ("clusters",)
 
 
 def test_input_that_cannot_be_used_is_named(spark: Any, tmp_path: Path) -> None:

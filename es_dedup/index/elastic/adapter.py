@@ -172,8 +172,6 @@ class ElasticIndex(ClusterDocuments):
         """See ``Index.candidates_with_copies``."""
         if not candidate_queries and not hashes:
             return [], {}
-        if any(candidate_query.scope is not None for candidate_query in candidate_queries):
-            self._show_pages()
         self._catch_up(self._pages, completed=True)
         tokens = [hash_token(value) for value in dict.fromkeys(hashes) if value]
         parts = list(chunked(tokens, documents.HASHES_AT_A_TIME))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.documents import TermValues
     from es_dedup.index.elastic.read_your_writes import PageWriteCache, WrittenBatch
     from es_dedup.index.elastic.schema import Schema
-    from es_dedup.model import CandidateQuery, Scope
+    from es_dedup.model import CandidateQuery
 
     Answer = Mapping[str, Any]
 
@@ -42,7 +42,6 @@ QUERIES_AT_A_TIME: Final = 100  # in one request; 10 to 100 were measured alike
 AT_ONCE: Final = 2  # requests; while one is answered, the next is written and the one before is read
 REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
 MAX_WINDOW: Final = 10_000  # candidates of one candidate query
-LAST_CHARACTER: Final = "\U0010ffff"
 NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
 STATISTICS_ONLY: Final = {
     "term_statistics": True,
@@ -271,35 +270,12 @@ def _bodies(
 
 
 def _query_of(candidate_query: CandidateQuery, clauses: Sequence[str]) -> str:
-    filters = [] if candidate_query.scope is None else list(scope_filters(candidate_query.scope))
-    inside = f',"filter":{json.dumps(filters)},"minimum_should_match":1' if filters else ""
     # One more to see whether there are more, and one for the page that asks, which is passed over on arrival.
     size = min(candidate_query.limit + 1 + (candidate_query.exclude is not None), MAX_WINDOW)
     return (
-        f'{{"query":{{"bool":{{"should":[{",".join(clauses)}]{inside}}}}},"min_score":{ENOUGH},"size":{size},'
+        f'{{"query":{{"bool":{{"should":[{",".join(clauses)}]}}}},"min_score":{ENOUGH},"size":{size},'
         f'"sort":[{{"_score":"desc"}},{{"page_id":"asc"}}],{ONLY_SORTED}}}'
     )
-
-
-def scope_filters(scope: Scope) -> Iterable[dict[str, Any]]:
-    """Filters for the pages that lie in the scope."""
-    if scope.site is not None:
-        yield (
-            {"term": {"site": scope.site}}
-            if scope.site
-            else {"bool": {"must_not": {"exists": {"field": "site"}}}}
-        )
-    times: dict[str, str] = {}
-    if scope.published_from is not None:
-        times["gte"] = scope.published_from
-    if scope.published_to is not None:
-        # A bound of less precision covers all that begins with it: '2024-05' reaches to the last of May.
-        times["lte"] = scope.published_to + LAST_CHARACTER
-    if times:
-        yield {"range": {"published": times}}
-    lengths = {"gte": scope.min_length, "lte": scope.max_length}
-    if any(bound is not None for bound in lengths.values()):
-        yield {"range": {"length": {name: bound for name, bound in lengths.items() if bound is not None}}}
 
 
 def _cut(

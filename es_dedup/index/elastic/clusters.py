@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index.cluster_changes import ClusterChanges, grouped
-from es_dedup.index.elastic.candidates import scope_filters
 from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, WINDOW, Collection, any_of
 from es_dedup.index.elastic.documents import (
     assignment_of,
@@ -54,6 +53,7 @@ FIRST: Final = 1_000
 """Pages that are looked at first in the order of time."""
 BY_PAGE: Final = ({"page_id": "asc"},)
 BY_TIME: Final = ({"published": {"order": "desc", "missing": "_last"}}, *BY_PAGE)
+LAST_CHARACTER: Final = "\U0010ffff"
 _ASSIGNED: Final = {"exists": {"field": "cluster_id"}}
 _ORDERS: Final = {
     ClusterOrder.ID: [{"_key": "asc"}],
@@ -279,7 +279,7 @@ class ClusterDocuments(Store):
     def _of_pages(self, query: ClusterQuery, after: Place | None, limit: int) -> list[ClusterSummary]:
         """Clusters that follow and have a page in the scope: all of them or, by time, those of the latest pages, until there are enough."""
         newest = query.order is ClusterOrder.NEWEST
-        inside = {"bool": {"filter": [{"match_all": {}}, *scope_filters(query.scope)]}}
+        inside = {"bool": {"filter": [{"match_all": {}}, *_scope_filters(query.scope)]}}
         known: set[str] = set()
         found: list[ClusterSummary] = []
         last: list[Any] | None = None
@@ -351,6 +351,24 @@ class ClusterDocuments(Store):
             for each in found
             if each.id in pages  # another process has just dissolved it
         ]
+
+
+def _scope_filters(scope: Scope) -> Iterable[dict[str, Any]]:
+    """Filters for the pages that lie in the scope."""
+    if scope.site is not None:
+        yield (
+            {"term": {"site": scope.site}}
+            if scope.site
+            else {"bool": {"must_not": {"exists": {"field": "site"}}}}
+        )
+    times: dict[str, str] = {}
+    if scope.published_from is not None:
+        times["gte"] = scope.published_from
+    if scope.published_to is not None:
+        # A bound of less precision covers all that begins with it: '2024-05' reaches to the last of May.
+        times["lte"] = scope.published_to + LAST_CHARACTER
+    if times:
+        yield {"range": {"published": times}}
 
 
 def _writes(changes: ClusterChanges, documents: Collection) -> Iterator[Write]:

@@ -1,4 +1,4 @@
-"""Answers candidate queries: weighs shared terms per page, applies the scope, ranks and cuts."""
+"""Answers candidate queries: weighs shared terms per page, ranks and cuts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermPostings, shared_terms
 from es_dedup.index.embedded import tables
-from es_dedup.index.embedded.clusters import scope_tests
 from es_dedup.model import Candidate, CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 
 QUERIES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
-_DOCS_WHERE: Final = "SELECT p.doc FROM json_each(?2) AS d CROSS JOIN pages AS p ON p.doc = d.value WHERE "
 ROWS_PER_INSERT: Final = 128  # 2.4 million rows/s against 1.0 million one by one; more gains little
 _INSERTS_PER_CALL: Final = 1024
 _TERMS_PER_QUERY: Final = 8192
@@ -77,7 +75,7 @@ def _answer(
     for query, start, stop in zip(candidate_queries, terms.bounds, terms.bounds[1:], strict=False):
         one = np.zeros(stop - start, dtype=np.int64)  # query by query: their postings together may be many
         _, docs, sums = shared_terms(one, terms.places[start:stop], weights[start:stop], found)
-        ranked.append(_rank(connection, query, docs, sums, excluded.get(query.exclude or "", -1)))
+        ranked.append(_rank(docs, sums, query.limit, excluded.get(query.exclude or "", -1)))
     docs = sorted_distinct(np.concatenate([each.docs for each in ranked]))
     page_ids = dict(zip(docs.tolist(), tables.ids_by_doc(connection, docs.tolist()), strict=True))
     return [
@@ -86,24 +84,13 @@ def _answer(
     ]
 
 
-def _rank(
-    connection: sqlite3.Connection,
-    candidate_query: CandidateQuery,
-    docs: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    excluded: int,
-) -> _Ranked:
+def _rank(docs: NDArray[np.int64], weights: NDArray[np.int64], limit: int, excluded: int) -> _Ranked:
     keep = docs != excluded
-    if candidate_query.scope is not None and len(docs):
-        inside = docs.tolist()
-        for test, value in scope_tests(candidate_query.scope).items():
-            inside = [doc for (doc,) in connection.execute(_DOCS_WHERE + test, (value, json.dumps(inside)))]
-        keep &= np.isin(docs, inside, assume_unique=True)
     docs, weights = docs[keep], weights[keep]
     total = len(docs)
-    if total > candidate_query.limit:
+    if total > limit:
         # Ids decide between equal weights, so all pages that weigh as much as the last candidate stay in.
-        least = np.partition(weights, total - candidate_query.limit)[total - candidate_query.limit]
+        least = np.partition(weights, total - limit)[total - limit]
         docs, weights = docs[weights >= least], weights[weights >= least]
     return _Ranked(docs, weights, total)
 

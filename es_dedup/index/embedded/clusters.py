@@ -160,7 +160,7 @@ class ClusterTables(Index):
         self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
     ) -> list[ClusterSummary]:
         """See ``Index.list_clusters``."""
-        tests = scope_tests(query.scope)
+        tests = _scope_tests(query.scope)
         down = query.order.descending
         inside = " AND ".join(
             ("p.state = 1", *(test.replace("?1", f":scope{at}") for at, test in enumerate(tests)))
@@ -262,14 +262,12 @@ def _assignment(row: tuple[Any, ...]) -> Assignment:
     return Assignment(page_id, cluster_id, representative, Relation(relation), score)
 
 
-def scope_tests(scope: Scope) -> dict[str, str | int]:
+def _scope_tests(scope: Scope) -> dict[str, str | int]:
     """Conditions on a page ``p`` that lies in the scope, with the value ``?1`` of each."""
     tests = {
         "p.site = ?1": scope.site,
         "p.published <> '' AND p.published >= ?1": scope.published_from,
         # A bound of less precision covers all that begins with it: '2024-05' reaches to the last of May.
         "p.published <> '' AND substr(p.published, 1, length(?1)) <= ?1": scope.published_to,
-        "p.length >= ?1": scope.min_length,
-        "p.length <= ?1": scope.max_length,
     }
     return {test: value for test, value in tests.items() if value is not None}
