@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -25,14 +24,13 @@ from es_dedup.evaluation import Axis, read_labels
 from es_dedup.evaluation import tune as tune_
 from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
 from es_dedup.evaluation.labels import UNDECIDED
-from es_dedup.evaluation.rule_thresholds import sweeps_of
+from es_dedup.evaluation.rule_thresholds import ThresholdSweep, sweeps_of
 from es_dedup.evaluation.runner import BY_RULES, Measured, report
 from es_dedup.evaluation.runner import measure as measure_
 from es_dedup.readers import ReadOptions
 
 if TYPE_CHECKING:
     from es_dedup.evaluation import EvaluationReport, LabelledPair, PairScores, Share, TuneReport
-    from es_dedup.evaluation.tune import Measures
 
 MAX_VALUES: Final = 40
 """Values tried: those that pairs have, thinned out evenly."""
@@ -96,47 +94,31 @@ def tune(
     _check_rules(session, rule or ())
     ground = _measure(session, labels, corpus, options)
     measured = ground.measured
-    sweep = partial(_swept, ground.labels, folds=folds, max_merged_diff=max_merged_diff)
-    for name in measure or ([] if rule else _main_measures(measured)):
-        threshold = measured.thresholds.get(name)
-        current = threshold.value if threshold else None
-        found = sweep(measured.measures, _axis_of(measured, name), current)
-        session.output.emit({"measure": name, **found.as_dict()})
-        method = name.partition(".")[0]
-        show_sweep(
-            session.output,
-            name,
-            found,
-            f"{threshold.value:g} ({method}.{threshold.key})" if threshold else "",
-        )
-    _sweep_rules(session, measured, rule or (), sweep)
-    return name_missing(session, measured.missing, ground.left_out)
-
-
-def _sweep_rules(
-    session: Session, measured: Measured, names: Iterable[str], sweep: Callable[..., TuneReport]
-) -> None:
-    """Sweep each threshold of these rules, with all others at their current values."""
-    output = session.output
-    rules = [each.name for each in RULES if {each.name, each.group}.intersection(names)]
-    sweeps = [(name, each) for name in rules for each in sweeps_of(measured.rules, name, MAX_VALUES)]
-    for rule, each in sweeps:
-        said = {
-            "rule": rule,
-            "measure": each.name,
-            "rejects": each.rejects,
-            "now": each.threshold,
-            "settings": each.settings,
-        }
+    names = measure or ([] if rule else _main_measures(measured))
+    rules = [each.name for each in RULES if {each.name, each.group}.intersection(rule or ())]
+    sweeps = [("", _sweep_of(measured, name)) for name in names]
+    sweeps += [(name, each) for name in rules for each in sweeps_of(measured.rules, name, MAX_VALUES)]
+    for of_rule, each in sweeps:
+        said: dict[str, Any] = {"measure": each.name, "now": each.threshold, "settings": each.settings}
+        said |= {"rule": of_rule, "rejects": each.rejects} if of_rule else {}
         if each.axis is None:
-            output.emit({**said, "chosen": None})
-            output.line(f"{each.name}: no labelled pair depends on it\n")
+            session.output.emit({**said, "chosen": None})
+            session.output.line(f"{each.name}: no labelled pair depends on it\n")
             continue
-        found = sweep(each.measures, each.axis, each.current)
-        output.emit({**said, **found.as_dict()})
-        origin = f"set by {', '.join(each.settings)}" if each.settings else "fixed"
-        now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold; {origin})"
-        show_sweep(output, each.name, found, now)
+        try:
+            found = tune_(
+                ground.labels,
+                each.measures,
+                each.axis,
+                current=each.current,
+                folds=folds,
+                max_merged_diff=max_merged_diff,
+            )
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        session.output.emit({**said, **found.as_dict()})
+        show_sweep(session.output, each, found)
+    return name_missing(session, measured.missing, ground.left_out)
 
 
 def labels(
@@ -254,8 +236,8 @@ def _main_measures(measured: Measured) -> list[str]:
     return list(first.values())
 
 
-def _axis_of(measured: Measured, name: str) -> Axis:
-    """The values of a measure, thinned out where there are many."""
+def _sweep_of(measured: Measured, name: str) -> ThresholdSweep:
+    """The threshold of a measure; its values are thinned out where there are many."""
     values = sorted({found[name] for found in measured.measures.values() if name in found})
     if not values:
         known = ", ".join(sorted({name for found in measured.measures.values() for name in found}))
@@ -263,16 +245,10 @@ def _axis_of(measured: Measured, name: str) -> Axis:
     if len(values) > MAX_VALUES:
         values = [values[place * (len(values) - 1) // (MAX_VALUES - 1)] for place in range(MAX_VALUES)]
     threshold = measured.thresholds.get(name)
-    return Axis(name, tuple(values), threshold is None or threshold.at_least)
-
-
-def _swept(
-    labels: Sequence[LabelledPair], measures: Measures, axis: Axis, current: float | None, **how: Any
-) -> TuneReport:
-    try:
-        return tune_(labels, measures, axis, current=current, **how)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+    at_least, current = threshold is None or threshold.at_least, threshold.value if threshold else None
+    settings = (f"{name.partition('.')[0]}.{threshold.key}",) if threshold else ()
+    axis = Axis(name, tuple(values), at_least)
+    return ThresholdSweep(name, "", current, current, axis, measured.measures, settings)
 
 
 def show_decider(output: Output, decided_by: str) -> None:
@@ -312,12 +288,13 @@ def _shown(value: Share | float | None) -> str:
     return f"{value.value:.3f} ({value.hits}/{value.total}, {shown['low']:.2f}-{shown['high']:.2f})"
 
 
-def show_sweep(output: Output, name: str, found: TuneReport, today: str) -> None:
-    """Show the best threshold of a measure, its figures and the pairs that would change; ``today``: the current one in words."""
-    now = f", now {today}" if today else ""
+def show_sweep(output: Output, sweep: ThresholdSweep, found: TuneReport) -> None:
+    """Show the best threshold of a sweep, its figures and the pairs that would change."""
+    side = f"rejects {sweep.rejects} the threshold; " if sweep.rejects else ""
+    now = f", now {sweep.threshold or 0:g} ({side}{', '.join(sweep.settings) or 'fixed'})"
     spread = sorted(fold.threshold for fold in found.folds)
     output.line(
-        f"{name}: best threshold {found.chosen:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}"
+        f"{sweep.name}: best threshold {found.chosen:.4g}{now if found.current else ''}; between folds {spread[0]:.4g} to {spread[-1]:.4g}"
     )
     if not found.bound_kept:
         output.line("no threshold keeps the bound on merged diff pairs; this one merges the fewest of them")

@@ -22,7 +22,6 @@ from es_dedup.detectors.char_frequency_features import (
     frequent_units,
     unit_names,
 )
-from es_dedup.detectors.labels import labels_in_order
 from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
@@ -147,12 +146,6 @@ class CharFrequency(Detector[FrequentUnits]):
                 }
             )
         return found
-
-    def labels(
-        self, named: Sequence[Mapping[str, Any]], features: Sequence[FrequentUnits | None]
-    ) -> list[dict[int, str]]:
-        """Terms of ``char_frequency_characters``, with these."""
-        return labels_in_order("char_frequency_characters", named, features, self.terms)
 
     def terms(self, features: FrequentUnits) -> tuple[int, ...]:
         """Terms to store: the frequent characters that are compared."""

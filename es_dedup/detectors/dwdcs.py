@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, key_concepts, merger_of
-from es_dedup.detectors.labels import labels_in_order
 from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings.sections import ROUNDING
@@ -155,12 +154,6 @@ class Dwdcs(Detector[KeyConcepts]):
             {} if page is None else {words: list(page.words), places: relative_positions(page)}
             for page in features
         ]
-
-    def labels(
-        self, named: Sequence[Mapping[str, Any]], features: Sequence[KeyConcepts | None]
-    ) -> list[dict[int, str]]:
-        """Terms of ``key_concepts``, with these."""
-        return labels_in_order(next(iter(self.field_types)), named, features, self.terms)
 
     def terms(self, features: KeyConcepts) -> tuple[int, ...]:
         """Terms to store: all key concepts."""

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.detectors.features import FeatureTable, features_of, featurise
-from es_dedup.detectors.port import Labelled, Placed, Readable
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content, Skipped
 
@@ -54,7 +53,7 @@ def named_fields(
 
 
 def field_types(settings: Settings, *, also: Sequence[str] = ()) -> dict[str, str]:
-    """Names of all fields of the enabled methods, and of those in ``also``, with their types, see ``Readable``."""
+    """Names of all fields of the enabled methods, and of those in ``also``, with their types, see ``Detector.field_types``."""
     readable = _readable(settings, tuple(also)).values()
     return {name: kind for detector in readable for name, kind in detector.field_types.items()}
 
@@ -66,9 +65,9 @@ def nameless(settings: Settings, methods: Sequence[str]) -> list[str]:
 
 
 def term_fields(settings: Settings) -> dict[int, tuple[str, ...]]:
-    """Fields that hold the terms of the enabled methods, by tag, see ``Placed``."""
-    placed = (each for each in create_detectors(settings).values() if isinstance(each, Placed))
-    return {tag: fields for detector in placed for tag, fields in detector.term_fields.items()}
+    """Fields that hold the terms of the enabled methods, by tag, see ``Detector.term_fields``."""
+    detectors = create_detectors(settings).values()
+    return {tag: fields for detector in detectors for tag, fields in detector.term_fields.items()}
 
 
 def labels_of(
@@ -82,8 +81,7 @@ def labels_of(
         settings: whose enabled methods are read.
     """
     found: list[dict[int, str]] = [{} for _ in named]
-    labelled: list[Any] = [each for each in _readable(settings, ()).values() if isinstance(each, Labelled)]
-    for detector in labelled:
+    for detector in _readable(settings, ()).values():
         own = detector.labels(named, features_of(table, detector))
         for labels, more in zip(found, own, strict=True):
             labels.update(more)
@@ -111,8 +109,8 @@ def _featurised(detector: Detector[Any], contents: Sequence[Content | None]) -> 
 
 
 @lru_cache(maxsize=8)
-def _readable(settings: Settings, also: tuple[str, ...]) -> dict[str, Any]:
-    """The methods that name their features; each is a ``Detector`` and ``Readable``."""
+def _readable(settings: Settings, also: tuple[str, ...]) -> dict[str, Detector[Any]]:
+    """The methods that name their features."""
     names = tuple(dict.fromkeys((*settings.detectors, *also)))
     detectors = create_detectors(settings.model_copy(update={"detectors": names}))
-    return {name: detector for name, detector in detectors.items() if isinstance(detector, Readable)}
+    return {name: detector for name, detector in detectors.items() if detector.field_types}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from es_dedup.model import CandidateQuery, Content, Skipped, Verdict
 
 F = TypeVar("F")
-G_contra = TypeVar("G_contra", contravariant=True)
 
 
 class Detector(Protocol[F]):
@@ -22,10 +21,17 @@ class Detector(Protocol[F]):
     Attributes:
         name: lower-case name, unique in the registry.
         version: raised when features of an older version no longer compare with new ones.
+        field_types: name of each field that people read and query, unique among all methods, to its type in Elasticsearch:
+            ``keyword`` and ``integer`` can be searched, ``object`` is shown only; none where the method names no features.
+        term_fields: tag of terms, their upper 8 of 48 bits, to the field that holds them; or to several, of which the bits above
+            the lowest 16 choose. A field of ``field_types`` holds what that type says: ``integer`` the lowest 16 bits, ``keyword``
+            the text that ``labels`` gives; any other holds hashes. Terms of other tags stand in one field together.
     """
 
     name: str
     version: int
+    field_types: ClassVar[Mapping[str, str]] = {}
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {}
 
     def featurise(self, content: Content) -> F | Skipped:
         """Features of one page, or ``Skipped`` when the page gives the method nothing to compare."""
@@ -49,56 +55,33 @@ class Detector(Protocol[F]):
     def unpack(self, payload: bytes) -> F:
         """Features from bytes; raises ``ValueError`` on bytes that ``pack`` did not make."""
 
-
-@runtime_checkable
-class Readable(Protocol[G_contra]):
-    """A method whose features have named fields that people read and query; ``G_contra`` is its feature type.
-
-    Attributes:
-        field_types: name of each field, unique among all methods, to its type in Elasticsearch: ``keyword`` and
-            ``integer`` can be searched, ``object`` is shown only.
-    """
-
-    @property
-    def field_types(self) -> Mapping[str, str]:
-        """See above."""
-
     def fields(
-        self, contents: Sequence[Content | None], features: Sequence[G_contra | None]
+        self,
+        contents: Sequence[Content | None],  # noqa: ARG002 - a method without fields
+        features: Sequence[F | None],
     ) -> list[dict[str, Any]]:
-        """Values by field name for each page, JSON-ready; a field without a value is left out.
+        """Values of ``field_types`` by field name for each page, JSON-ready; a field without a value is left out.
 
         Args:
             contents: pages; None where the text is not at hand, then a field that needs it is left out.
             features: of the same pages, as ``featurise_many`` gives them; None where it skipped the page.
         """
-
-
-@runtime_checkable
-class Placed(Protocol):
-    """A method whose terms stand in fields of its own; those of other methods stand in one field together.
-
-    Attributes:
-        term_fields: tag of terms, their upper 8 of 48 bits, to the field that holds them; or to several, of which the bits above
-            the lowest 16 choose. A field that is one of ``Readable`` holds what that type says: ``integer`` the lowest 16 bits,
-            ``keyword`` the text that ``Labelled`` gives; any other holds hashes.
-    """
-
-    @property
-    def term_fields(self) -> Mapping[int, tuple[str, ...]]:
-        """See above."""
-
-
-@runtime_checkable
-class Labelled(Protocol[G_contra]):
-    """A method whose terms an index may store as text; ``G_contra`` is its feature type."""
+        return [{} for _ in features]
 
     def labels(
-        self, named: Sequence[Mapping[str, Any]], features: Sequence[G_contra | None]
+        self, named: Sequence[Mapping[str, Any]], features: Sequence[F | None]
     ) -> list[dict[int, str]]:
-        """For each page its terms with their text; equal terms have equal text.
+        """For each page its terms that an index may store as text, with that text; equal terms have equal text.
+
+        As it stands here, a field of terms that is a ``keyword`` has a text for each term, in their order.
 
         Args:
-            named: fields of ``Readable`` of the pages; a page whose features are not named has no labels.
+            named: values of ``fields`` of the pages; a page whose features are not named has no labels.
             features: of the same pages; None where the method skipped the page.
         """
+        fields = (name for names in self.term_fields.values() for name in names)
+        field = next((name for name in fields if self.field_types.get(name) == "keyword"), "")
+        return [
+            {} if each is None or field not in page else dict(zip(self.terms(each), page[field], strict=True))
+            for page, each in zip(named, features, strict=True)
+        ]

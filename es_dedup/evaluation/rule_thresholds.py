@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.evaluation.labels import Pair
+    from es_dedup.evaluation.tune import Measures
     from es_dedup.model.explanation import ConditionResult, RuleResult
 
 LEAST_THRESHOLD: Final = 0.1
@@ -54,13 +55,13 @@ class DecidingCondition:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdSweep:
-    """One threshold of one rule as an axis for ``tune``.
+    """One threshold of one rule, or of a measure of a method, as an axis for ``tune``.
 
     Attributes:
-        name: rule, number of the alternative unless the condition is one under which the rule is asked, fact and sign.
-        rejects: on which side of the threshold the rule rejects: ``above`` or ``below``.
+        name: the measure; or rule, number of the alternative unless the condition is one under which the rule is asked, fact and sign.
+        rejects: on which side of the threshold the rule rejects: ``above`` or ``below``; empty of a measure.
         threshold: current value; None where it differs between pairs; the axis then holds the fact minus its threshold.
-        current: current threshold on the axis.
+        current: current threshold on the axis; None of a measure without one.
         axis: values to try; None when no pair depends on the threshold.
         measures: pair to the value on the axis; infinite where the rule never rejects, absent where the pair is rejected anyway.
         settings: that the threshold follows from, by dotted name; none where it is fixed.
@@ -69,9 +70,9 @@ class ThresholdSweep:
     name: str
     rejects: str
     threshold: float | None
-    current: float
+    current: float | None
     axis: Axis | None
-    measures: dict[Pair, dict[str, float]]
+    measures: Measures
     settings: tuple[str, ...] = ()
 
 

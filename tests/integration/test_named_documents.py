@@ -14,6 +14,7 @@ from es_dedup import Deduplicator, Page
 from es_dedup.detectors import registry
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.page_features import STORED
+from es_dedup.detectors.port import Detector
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings import Settings
@@ -93,7 +94,7 @@ def test_a_document_shows_the_features_of_each_method(own_address: str) -> None:
     assert not documents["empty"].keys() & expected.keys()
 
 
-class Headings:
+class Headings(Detector[tuple[str, ...]]):
     """A method of somebody else: pages with the same lines that end in a colon."""
 
     name, version = "headings", 1
@@ -103,9 +104,6 @@ class Headings:
     def featurise_many(self, contents: Sequence[Content]) -> list[tuple[str, ...] | Skipped]:
         lines = [[line for line in each.text.splitlines() if line.endswith("：")] for each in contents]
         return [tuple(dict.fromkeys(some)) if some else Skipped("no-headings") for some in lines]
-
-    def featurise(self, content: Content) -> tuple[str, ...] | Skipped:
-        return self.featurise_many([content])[0]
 
     def _of(self, tag: int, page: tuple[str, ...]) -> tuple[int, ...]:
         hashes = np.array([hash64(line) for line in page], dtype=np.uint64)

@@ -182,7 +182,7 @@ class TermFields:
 
     Attributes:
         terms: tag of terms to the fields that hold them: one, or several, of which the bits above the lowest 16 choose.
-        types: fields that people read to ``keyword``, ``integer`` or ``object``; see ``detectors.port.Readable``.
+        types: fields that people read to ``keyword``, ``integer`` or ``object``; see ``Detector.field_types``.
     """
 
     terms: Mapping[int, tuple[str, ...]] = field(default_factory=dict)

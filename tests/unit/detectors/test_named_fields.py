@@ -115,11 +115,7 @@ def test_pages_without_features_lack_the_fields(text: str) -> None:
 
 
 def test_names_are_unique_among_methods() -> None:
-    found = [
-        name
-        for detector in create_detectors(settings()).values()
-        for name in getattr(detector, "field_types", ())
-    ]
+    found = [name for detector in create_detectors(settings()).values() for name in detector.field_types]
     assert len(found) == len(set(found))
 
 

@@ -80,6 +80,7 @@ def test_a_threshold_becomes_an_axis_on_which_today_s_limit_decides_as_today() -
     days, numbers = sweeps_of(PAIRS, "numbers", 40)
     assert (numbers.name, numbers.rejects, numbers.threshold) == ("numbers (1): numbers ≥", "above", 3)
     assert numbers.axis is not None
+    assert numbers.current is not None
     assert numbers.axis.values == (0.0, numbers.current, 4.0, 9.0)
     values = {pair: each[numbers.name] for pair, each in numbers.measures.items()}
     assert values == {("a", "b"): 0, ("c", "d"): 4, ("e", "f"): 9, ("i", "j"): -math.inf}
