@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from typing import Any, Final
 
 INTERFACE: Final = 7  # of the functions; another number is another release, which is not used
@@ -38,19 +39,22 @@ core: Any = _load()
 """The functions, see ``native/es_dedup_native.pyi``; None where there are none."""
 
 
-class _State:
+class _OfThread(threading.local):
     threads = 0
 
 
+_of_thread: Final = _OfThread()
+
+
 def threads() -> int:
-    """How many threads a call may use: as many as this process has processors, in a worker process one."""
-    if not _State.threads:
-        _State.threads = (
+    """How many threads a call of this thread may use: as many as this process has processors, unless it was told otherwise."""
+    if not _of_thread.threads:
+        _of_thread.threads = (
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         )
-    return _State.threads
+    return _of_thread.threads
 
 
-def use_one_thread() -> None:
-    """For a process beside which others do the same work."""
-    _State.threads = 1
+def use_threads(count: int) -> None:
+    """Let calls of this thread use so many threads, because others do the same work beside it."""
+    _of_thread.threads = max(count, 1)

@@ -127,7 +127,12 @@ def chunks(
         # For texts threads: the native core works outside the interpreter's lock, and a page is sent nowhere.
         some = min(FEATURE_THREADS, workers)
         pool: Executor = (
-            ThreadPoolExecutor(some, thread_name_prefix="es-dedup-features")
+            ThreadPoolExecutor(
+                some,
+                thread_name_prefix="es-dedup-features",
+                initializer=native.use_threads,
+                initargs=(native.threads() // some,),
+            )
             if by_threads
             else _processes(workers, given)
         )
@@ -450,7 +455,7 @@ def _prepare(given: Mapping[str, Any], parent: int) -> None:
     # Ctrl-C reaches all processes of a terminal; the parent ends these
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    native.use_one_thread()
+    native.use_threads(1)
     gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it
     _worker.update(given, extractor=extraction.create_extractor(given["settings"].extraction))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -198,10 +200,9 @@ def build_clusters(assignments: Iterable[Assignment], edges: Iterable[Edge] = ()
     """
     by_page = {each.page_id: each for each in assignments}
     pointers = containment(edges, by_page)
-    groups: dict[str, list[Assignment]] = {}
-    for name in sorted(by_page):
-        groups.setdefault(by_page[name].cluster_id, []).append(by_page[name])
-    return [_cluster(name, groups[name], pointers.get(name, ())) for name in sorted(groups)]
+    ordered = sorted(by_page.values(), key=attrgetter("cluster_id", "page_id"))
+    groups = groupby(ordered, attrgetter("cluster_id"))
+    return [_cluster(name, [*group], pointers.get(name, ())) for name, group in groups]
 
 
 def _cluster(name: str, group: Sequence[Assignment], contained_in: tuple[str, ...]) -> Cluster:

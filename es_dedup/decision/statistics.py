@@ -251,7 +251,7 @@ class _SampledPostings:
 
 
 class RowFeatures(NamedTuple):
-    """Grams, or clauses, of pages: those of page ``i`` lie between ``starts[i]`` and ``ends[i]``, each once.
+    """Grams, or clauses, of pages: those of page ``i`` lie between ``starts[i]`` and ``ends[i]``, each once, ascending.
 
     Attributes:
         hashes: the features; ``masks``: which words of the page's title each holds.

@@ -91,7 +91,6 @@ struct Work {
     masks: Vec<u32>,
     numbers: Vec<bool>,
     grams: Vec<u64>,
-    near: Vec<u64>,
     clauses: Vec<Clause>,
 }
 
@@ -163,22 +162,22 @@ impl Work {
 
     /// The smallest distinct gram hashes, each with the terms of the title that begin in its first tokens.
     fn sample_grams(&mut self, columns: &mut Columns) {
-        let total = self.hash_grams();
+        let (single, count) = (&self.body.single, self.body.count());
+        let last_is_word = count >= WORD_GRAM && !single[count - WORD_GRAM];
+        let total = count.saturating_sub(CJK_GRAM - 1) + usize::from(last_is_word);
         let limit = (total / SKETCH_SHARE).clamp(SKETCH_LEAST, SKETCH_MOST);
         let mut share = ((limit as f64 * 1.5 + 40.0) / total.max(1) as f64).min(1.0);
         let distinct = loop {
             // Only hashes below about 1.5 times the expected threshold can be among the smallest; the rest need no sorting.
-            let bound = ((share * f64::from(u32::MAX)) as u64) << 32 | u64::from(u32::MAX);
-            self.near.clear();
-            self.near.extend(self.grams.iter().filter(|&&gram| gram <= bound));
-            self.near.sort_unstable();
-            let distinct = self.near.chunk_by(|one, other| one >> 32 == other >> 32).count();
+            self.hash_grams((share * f64::from(u32::MAX)) as u32);
+            self.grams.sort_unstable();
+            let distinct = self.grams.chunk_by(|one, other| one >> 32 == other >> 32).count();
             if distinct > limit || share >= 1.0 {
                 break distinct;
             }
             share = 1.0; // a page that repeats itself has far fewer distinct grams
         };
-        let equal = self.near.chunk_by(|one, other| one >> 32 == other >> 32);
+        let equal = self.grams.chunk_by(|one, other| one >> 32 == other >> 32);
         for places in equal.take(limit) {
             columns.grams.push(high(places[0]));
             let begin_in = |place: &u64| {
@@ -192,19 +191,22 @@ impl Work {
         columns.gram_threshold.push(if distinct > limit { last.unwrap_or(COMPLETE) } else { COMPLETE });
     }
 
-    /// Fills `grams` with the hash of each complete gram above the place of its first token; how many there are.
-    fn hash_grams(&mut self) -> usize {
+    /// Fills `grams` with the hash of each complete gram, none above the bound, above the place of its first token.
+    fn hash_grams(&mut self, bound: u32) {
         let tokens = &self.body;
         let powers: [u64; CJK_GRAM] = std::array::from_fn(|step| GRAM_BASE.wrapping_pow(step as u32));
-        self.grams.clear();
+        let mut kept = 0;
+        self.grams.resize(tokens.count(), 0);
         for at in 0..tokens.count() {
-            let size = if tokens.single[at] { CJK_GRAM } else { WORD_GRAM };
-            let Some(gram) = tokens.hashes.get(at..at + size) else { continue };
+            let Some(gram) = tokens.hashes.get(at..at + gram_size(tokens.single[at])) else { continue };
             let sum =
                 gram.iter().zip(powers).fold(0u64, |sum, (hash, power)| sum.wrapping_add(hash.wrapping_mul(power)));
-            self.grams.push(u64::from(high(mix(sum))) << 32 | at as u64);
+            let hash = high(mix(sum));
+            // no branch: which hashes are small cannot be foretold
+            self.grams[kept] = u64::from(hash) << 32 | at as u64;
+            kept += usize::from(hash <= bound);
         }
-        self.grams.len()
+        self.grams.truncate(kept);
     }
 
     fn sample_clauses(&mut self, any_numbers: bool, columns: &mut Columns) {
@@ -267,25 +269,37 @@ fn threshold(values: &[u32], most: usize) -> u32 {
     }
 }
 
+/// Tokens of a gram that begins with a single character, or with a word.
+fn gram_size(single: bool) -> usize {
+    if single {
+        CJK_GRAM
+    } else {
+        WORD_GRAM
+    }
+}
+
 /// SimHash over pairs of neighbouring tokens, or over the only token; 0 without tokens.
 ///
-/// Sixty-four counters are added at once: plane `k` holds bit `k` of each, and a one ripples up as a carry does.
+/// Sixty-four counters are added at once: plane `k` holds bit `k` of each. Four values go into the lowest two planes, and what these
+/// cannot hold ripples up as a carry does.
 fn fingerprint(hashes: &[u64]) -> u64 {
     let mut planes = [0u64; 64];
-    let mut add = |mut carry: u64| {
-        let mut plane = 0;
-        while carry != 0 {
-            let before = planes[plane];
-            planes[plane] = before ^ carry;
-            carry &= before;
-            plane += 1;
-        }
-    };
+    let mut values = hashes.windows(2).map(|pair| pair[0].wrapping_mul(PAIR_BASE).wrapping_add(pair[1])).map(mix);
     if let [only] = hashes {
-        add(mix(*only));
+        planes[0] = mix(*only);
     }
-    for pair in hashes.windows(2) {
-        add(mix(pair[0].wrapping_mul(PAIR_BASE).wrapping_add(pair[1])));
+    while let Some(first) = values.next() {
+        let [second, third, fourth] = std::array::from_fn(|_| values.next().unwrap_or(0));
+        let (ones, carry) = sum(planes[0], first, second);
+        let (ones, other) = sum(ones, third, fourth);
+        let (twos, mut carry) = sum(planes[1], carry, other);
+        (planes[0], planes[1]) = (ones, twos);
+        for plane in &mut planes[2..] {
+            if carry == 0 {
+                break;
+            }
+            (*plane, carry) = (*plane ^ carry, *plane & carry);
+        }
     }
     let total = match hashes.len() {
         count @ 0..=1 => count as u64,
@@ -300,4 +314,10 @@ fn fingerprint(hashes: &[u64]) -> u64 {
         equal &= !(ones ^ bit);
     }
     above
+}
+
+/// Sum of three numbers of one bit, in each of 64 places: its lower and its upper bit.
+fn sum(one: u64, two: u64, three: u64) -> (u64, u64) {
+    let odd = one ^ two;
+    (odd ^ three, one & two | odd & three)
 }

@@ -58,23 +58,22 @@ pub struct Sketches<'a> {
 }
 
 impl<'a> Sketches<'a> {
-    /// The smallest hashes of a page and what each counts, as far as all up to `bound` are known.
-    fn known(&self, page: usize, bound: u32) -> (&'a [u32], &'a [u8]) {
+    /// The smallest hashes of a page and what each counts.
+    fn of(&self, page: usize) -> (&'a [u32], &'a [u8]) {
         let width = self.hashes.len() / self.thresholds.len();
-        let (hashes, sizes) = (&self.hashes[page * width..][..width], &self.sizes[page * width..][..width]);
-        let known = hashes.partition_point(|&hash| hash <= bound && hash != COMPLETE);
-        (&hashes[..known], &sizes[..known])
+        (&self.hashes[page * width..][..width], &self.sizes[page * width..][..width])
     }
 
     /// Of each page of three: the share that remains, and the share of the remainder that another one has.
     fn remainders(&self, triple: [usize; 3]) -> [(f64, f64); 3] {
-        let bound = triple.map(|page| self.thresholds[page]).into_iter().fold(COMPLETE, u32::min);
-        let known = triple.map(|page| self.known(page, bound));
+        // all hashes up to it are known of all three
+        let bound = triple.map(|page| self.thresholds[page]).into_iter().fold(COMPLETE - 1, u32::min);
+        let known = triple.map(|page| self.of(page));
         let (mut next, mut counts) = ([0usize; 3], [0u64; 3]);
         loop {
             let heads = [0, 1, 2].map(|page| known[page].0.get(next[page]).copied().unwrap_or(COMPLETE));
             let least = heads[0].min(heads[1]).min(heads[2]);
-            if least == COMPLETE {
+            if least > bound {
                 break;
             }
             // no branches: which pages hold a hash cannot be foretold
@@ -124,18 +123,19 @@ impl Features<'_> {
         once(0).chain(cuts.map(|&hash| u64::from(hash))).chain([1 << (u64::BITS - MASK_BITS)]).collect()
     }
 
-    /// Postings of the features between two hashes. A posting is a hash, the place of its page, and whether the feature holds words of
-    /// the title there.
+    /// Postings of the features between two hashes; those of each page ascend. A posting is a hash, the place of its page, and whether
+    /// the feature holds words of the title there.
     fn postings(self, between: Range<u64>, places: &[i64]) -> Vec<u64> {
-        let mut postings = Vec::new();
+        let mut postings = Vec::with_capacity(self.hashes.len() / PARTS);
         for (page, &place) in places.iter().enumerate() {
-            let of_page = self.starts[page] as usize..self.ends[page] as usize;
-            let masks = &self.masks[of_page.clone()];
-            for (&hash, &mask) in self.hashes[of_page].iter().zip(masks) {
-                if between.contains(&u64::from(hash)) {
-                    postings.push(u64::from(hash) << MASK_BITS | (place as u64) << 1 | u64::from(mask != 0));
-                }
-            }
+            let (start, end) = (self.starts[page] as usize, self.ends[page] as usize);
+            let hashes = &self.hashes[start..end];
+            let first = hashes.partition_point(|&hash| u64::from(hash) < between.start);
+            let some = hashes[first..].iter().take_while(|&&hash| u64::from(hash) < between.end);
+            postings.extend(
+                some.zip(&self.masks[start + first..end])
+                    .map(|(&hash, &mask)| u64::from(hash) << MASK_BITS | (place as u64) << 1 | u64::from(mask != 0)),
+            );
         }
         postings
     }
@@ -208,15 +208,16 @@ impl Mean {
 }
 
 /// The last vote at each place: the triple, whether nearly every page of all or of a site carries the shared text, and the vote.
-struct Votes(Vec<([usize; 3], bool, f64)>);
+struct Votes(Vec<([u32; 3], bool, f64)>);
 
 impl Votes {
     fn of(&mut self, triple: [usize; 3], common: bool, pages: Pages<'_>) -> f64 {
         let spread =
             triple.iter().fold(0u64, |spread, &page| (spread ^ page as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let kept = &mut self.0[(spread >> (64 - VOTE_BITS)) as usize];
-        if (kept.0, kept.1) != (triple, common) {
-            *kept = (triple, common, vote(triple, common, pages));
+        let key = triple.map(|page| page as u32);
+        if (kept.0, kept.1) != (key, common) {
+            *kept = (key, common, vote(triple, common, pages));
         }
         kept.2
     }
@@ -232,10 +233,12 @@ fn weight(of: &[usize], postings: &[u64], common: bool, pages: Pages<'_>, votes:
         let titled = pages.titled[page] && pages.titled[neighbour];
         same_title.add(f64::from(titled && title == other), true);
         titled_pairs.add(f64::from(titled), true);
-        let shared: u32 = title.iter().zip(other).map(|(one, two)| (one & two).count_ones()).sum();
-        let terms = |title: &[u64]| title.iter().map(|word| word.count_ones()).sum::<u32>();
-        let least = terms(title).min(terms(other)).max(1);
-        overlap.add(f64::from(shared) / f64::from(least), titled);
+        if titled {
+            let shared: u32 = title.iter().zip(other).map(|(one, two)| (one & two).count_ones()).sum();
+            let terms = |title: &[u64]| title.iter().map(|word| word.count_ones()).sum::<u32>();
+            let least = terms(title).min(terms(other)).max(1);
+            overlap.add(f64::from(shared) / f64::from(least), true);
+        }
         linked.add(f64::from(postings[at] & 1 == 1), pages.titled[page]);
         let bits = (pages.fingerprints[page] ^ pages.fingerprints[neighbour]).count_ones();
         alike.add(1.0 - scale(f64::from(bits), ALIKE_BITS, UNLIKE_BITS), true);
@@ -283,14 +286,17 @@ fn vote(triple: [usize; 3], common: bool, pages: Pages<'_>) -> f64 {
     let most = |values: [f64; 3]| values.into_iter().fold(0.0, f64::max);
     let grams = pages.grams.remainders(triple);
     let (remaining, shared) = (grams.map(|page| page.0), grams.map(|page| page.1));
-    let (size, clause_size) = (mean(remaining), mean(pages.clauses.remainders(triple).map(|page| page.0)));
+    let size = mean(remaining);
     let (small, large) = if common { (COMMON_SMALL, COMMON_LARGE) } else { (SMALL, LARGE) };
     let content = scale(most(shared), SHARED_LOW, SHARED_HIGH).max(1.0 - scale(size, small, large));
-    if most(remaining) >= FILLED_IN {
+    let missing_of = |edited: f64| scale(EDITS_SHARED * edited - mean(shared) * size, MISSING_LOW, MISSING_HIGH);
+    // clauses are only asked where they may say something else
+    if most(remaining) >= FILLED_IN || content == 0.0 || missing_of(size) == 0.0 {
         return content;
     }
+    let clause_size = mean(pages.clauses.remainders(triple).map(|page| page.0));
     let edited = ((clause_size - size) / (1.0 - size).max(1e-9)).clamp(0.0, size);
-    let missing = scale(EDITS_SHARED * edited - mean(shared) * size, MISSING_LOW, MISSING_HIGH);
+    let missing = missing_of(edited);
     content * (1.0 - missing * scale(size, 0.0, SMALL))
 }
 

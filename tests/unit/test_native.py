@@ -172,7 +172,7 @@ def learned_weights(draw: Draw) -> Callable[[], Any]:
     least = draw(
         st.sampled_from([0, pool * 9 // 10])
     )  # of the latter, most features stand on nearly every page
-    rows = [source.choice(known, source.integers(least, pool), replace=False) for _ in range(pages)]
+    rows = [np.sort(source.choice(known, source.integers(least, pool), replace=False)) for _ in range(pages)]
     features = np.concatenate((*rows, known[:0]))
     masks = source.integers(0, 2, len(features), dtype=np.uint64) * np.uint64(draw(st.sampled_from([1, 512])))
     alike = draw(st.sampled_from([1, 3, 1 << 40]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,17 +35,15 @@ _ASSIGNMENTS: Final = """
     SELECT p.page_id, c.page_id, r.page_id, a.relation, a.score FROM assignments AS a
     JOIN pages AS p ON p.doc = a.doc JOIN pages AS c ON c.doc = a.cluster
     JOIN pages AS r ON r.doc = a.representative"""
-_MEMBERS: Final = (
-    f"{_ASSIGNMENTS} WHERE a.cluster IN (SELECT value FROM json_each(?)) ORDER BY c.page_id, p.page_id"
-)
+_MEMBERS: Final = f"{_ASSIGNMENTS} WHERE a.cluster IN ({{}}) ORDER BY c.page_id, p.page_id"
 _WHERE_IT_DIFFERS: Final = """
     ON CONFLICT (doc) DO UPDATE SET cluster = excluded.cluster, representative = excluded.representative,
     relation = excluded.relation, score = excluded.score
     WHERE (cluster, representative, relation, score)
     <> (excluded.cluster, excluded.representative, excluded.relation, excluded.score)"""
-_CLUSTER_IDS: Final = """
-    SELECT page_id FROM pages AS p WHERE page_id > ?1
-    AND (SELECT 1 FROM assignments WHERE cluster = p.doc LIMIT 1 OFFSET ?2) IS NOT NULL
+_NEXT_CLUSTERS: Final = """
+    SELECT doc FROM pages AS n WHERE page_id > ?1
+    AND (SELECT 1 FROM assignments WHERE cluster = n.doc LIMIT 1 OFFSET ?2) IS NOT NULL
     ORDER BY page_id LIMIT ?3"""
 _VALUES: Final = {
     ClusterOrder.ID: "id",
@@ -114,25 +113,20 @@ class ClusterTables(Index):
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``Index.members``: clusters by id ascending."""
-        found: dict[str, list[Assignment]] = {}
         with self._connection.reading() as connection:
-            docs = list(tables.docs_by_id(connection, cluster_ids).values())
-            for row in connection.execute(_MEMBERS, (json.dumps(docs),)):
-                found.setdefault(row[1], []).append(_assignment(row))
-        return found
+            docs = json.dumps(list(tables.docs_by_id(connection, cluster_ids).values()))
+            return _groups(connection, "SELECT value FROM json_each(?)", docs)
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """See ``Index.clusters``."""
         last = after or ""
         while True:
             with self._connection.reading() as connection:
-                rows = connection.execute(_CLUSTER_IDS, (last, max(min_size, 1) - 1, CLUSTERS_PER_QUERY))
-                ids = [cluster_id for (cluster_id,) in rows]
-                found = self.members(ids)
-            if not ids:
+                found = _groups(connection, _NEXT_CLUSTERS, last, max(min_size, 1) - 1, CLUSTERS_PER_QUERY)
+            if not found:
                 return
             yield from found.values()
-            last = ids[-1]
+            last = next(reversed(found))
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``Index.replace_all``: assignments that do not differ stay as they are."""
@@ -255,6 +249,12 @@ def _assign(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[
     rows.sort(key=itemgetter(0))  # rows that follow each other are written in half the time
     insert(connection, "INSERT INTO assignments VALUES", "(?, ?, ?, ?, ?)", rows, _WHERE_IT_DIFFERS)
     return rows
+
+
+def _groups(connection: sqlite3.Connection, docs: str, *values: str | int) -> dict[str, list[Assignment]]:
+    """Assignments of clusters by the cluster's id, ascending; ``docs`` selects the clusters' documents."""
+    rows = connection.execute(_MEMBERS.format(docs), values)
+    return {name: [*map(_assignment, some)] for name, some in groupby(rows, itemgetter(1))}
 
 
 def _assignment(row: tuple[Any, ...]) -> Assignment:
