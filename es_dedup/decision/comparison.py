@@ -36,8 +36,8 @@ BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
 # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
 MENU_SHARE: Final = 0.04
-# without titles: posts are sent again for days, issues of a series are a week or more apart
-RESENT_DAYS: Final = 7
+# share of the text in common that is not template: nearly all if a post is sent again (samples are that inexact), less if a form is filled in
+OWN_TEXT: Final = 0.95
 REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods do
 
 
@@ -239,13 +239,15 @@ def measured(
     titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
     given = ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows]
-    days = _days_between(left.days[left_rows], right.days[right_rows])
+    tokens = ours.coverage.tokens[left_rows], theirs.coverage.tokens[right_rows]
+    ours_days, theirs_days = left.days[left_rows], right.days[right_rows]
+    dated = (ours_days > 0) & (theirs_days > 0) & (given | _of_a_series(measures, tokens))
     in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows, titled)
     context = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         titled,
-        np.where(given | (days >= RESENT_DAYS), days, 0),
+        np.where(dated, np.abs(ours_days - theirs_days), 0),
         same,
         in_words,
         menus,
@@ -253,9 +255,19 @@ def measured(
     return measures, context
 
 
-def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Days between publications; 0 where one is unknown."""
-    return np.where((left > 0) & (right > 0), np.abs(left - right), 0)
+def _of_a_series(
+    measures: PairMeasures, tokens: tuple[NDArray[np.uint32], NDArray[np.uint32]]
+) -> NDArray[np.bool_]:
+    """Whether pages may be issues of a series: both have numbers that the other lacks, or template in common; shape (pairs,).
+
+    Args:
+        measures: of the pairs.
+        tokens: units of the left and of the right pages.
+    """
+    left, right = measures.left, measures.right
+    common = np.minimum(left.raw_cover * tokens[0], right.raw_cover * tokens[1])
+    other_numbers = (left.lost_numbers > 0) & (right.lost_numbers > 0)
+    return np.asarray(other_numbers | (measures.shared_tokens < OWN_TEXT * common))
 
 
 def _untitled_in_words(
@@ -335,14 +347,8 @@ def evidence_of(
     def counts(column: NDArray[Any]) -> list[int]:
         return list(map(round, column[rows].tolist()))
 
-    left_days, right_days = (
-        side.days[places[rows]]
-        for side, places in (
-            (comparison.left, comparison.left_rows),
-            (comparison.right, comparison.right_rows),
-        )
-    )
-    dated = ((left_days > 0) & (right_days > 0)).tolist()
+    left_days = comparison.left.days[comparison.left_rows[rows]].tolist()
+    right_days = comparison.right.days[comparison.right_rows[rows]].tolist()
     columns: dict[str, Sequence[Number]] = {
         "left_cover": shares(facts.left_cover),
         "right_cover": shares(facts.right_cover),
@@ -356,7 +362,8 @@ def evidence_of(
         "title_overlap": [None if share < 0 else share for share in shares(measures.title_overlap)],
         "titles_agree": (measures.title_overlap[rows] >= TITLES_AGREE).tolist(),
         "days_apart": [
-            days if known else None for days, known in zip(counts(facts.days), dated, strict=True)
+            abs(left - right) if left > 0 and right > 0 else None
+            for left, right in zip(left_days, right_days, strict=True)
         ],
         "about_title": shares(facts.about_title),
         "min_about_title": [facts.thresholds.about_title] * len(rows),

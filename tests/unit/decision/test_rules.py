@@ -274,6 +274,26 @@ def test_notices_without_titles_are_told_apart_by_their_numbers() -> None:
     assert decide_pair(Small((*article, *left.lines)), Small((*article, *right.lines))).reason == ACCEPTED
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "form", "related"),
+    [
+        ((), (), False, True),
+        ((), (), True, False),
+        (numbered(6, 1, 7), numbered(7, 1, 8), False, False),
+        (numbered(8, 1, 7), (), False, True),
+    ],
+    ids=["sent again", "filled in on a form", "other numbers", "a number left out"],
+)
+def test_days_count_without_titles_for_other_numbers_or_a_filled_in_form(
+    first: tuple[str, ...], second: tuple[str, ...], form: bool, related: bool
+) -> None:
+    known = learned([Small((*FORM[:6], *lines(40 + page, 6))) for page in range(30)]) if form else None
+    pages = Small((*FORM, *lines(3, 2), *first), day=100), Small((*FORM, *lines(4, 2), *second), day=200)
+    decided = decide_pair(*pages, known)
+    assert (decided.relation.same, decided.evidence["days_apart"]) == (related, 100)
+    assert decide_pair(pages[0], replace(pages[1], day=0), known).relation.same
+
+
 class TestPresets:
     def test_each_leaves_out_only_rules_that_there_are(self) -> None:
         assert all(
