@@ -24,7 +24,8 @@ from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.decision.verdicts_by_texts import verdicts_by_texts
-from es_dedup.detectors.page_features import of_stored, of_text
+from es_dedup.detectors import features as feature_tables
+from es_dedup.detectors.page_features import of_page
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction.at_first_page import AtFirstPage
@@ -456,12 +457,13 @@ class IndexReader(Closing):
             if problem := featurise.problem_of(page):
                 raise ValueError(problem)
             content = self._content(page)
-            return of_text(page.id, content.text, content.title, settings, methods)
+            table = feature_tables.featurise([content.text], [content.title], settings)
+            return of_page(page.id, table, None, (content.text, content.title), settings, methods)
         record = self.record(page)
         content_of_page = self._counted_text(record), record.title
         named = self._index.named([page]).get(page, {})
         table = self._lookup().load([page]).table
-        return of_stored(page, table, named, content_of_page, settings, methods)
+        return of_page(page, table, named, content_of_page, settings, methods)
 
     def cluster(self, page_id: str, *, evidence_of: Collection[str] | None = None) -> Cluster:
         """The cluster that a stored page is in, or the one of that id: it keeps its id when the page it was named after is removed.

@@ -16,7 +16,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many, normalised_pages
-from es_dedup.text.ragged import offsets_of
+from es_dedup.text.ragged import SameArrays, offsets_of
 from es_dedup.text.tokens import segment_hashes
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _SPACE, _NEWLINE = 0x20, 0x0A
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PeriodFeatures:
+class PeriodFeatures(SameArrays):
     """Signatures of one page.
 
     Attributes:
@@ -59,15 +59,6 @@ class PeriodFeatures:
     def bound(self) -> int:
         """All signatures of the page with hashes up to this one are kept."""
         return ALL_HASHES if len(self.signatures) == self.total else int(self.signatures[-1])
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, PeriodFeatures)
-            and self.total == other.total
-            and np.array_equal(self.signatures, other.signatures)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 from es_dedup.text.characters import CJK, PLANE
 from es_dedup.text.characters import WORD as WORD_KIND
 from es_dedup.text.normalise import TextBatch, decode, normalise_many
-from es_dedup.text.ragged import gather, offsets_of
+from es_dedup.text.ragged import SameArrays, gather, offsets_of
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.tokens import character_kinds, tokenise
 
@@ -40,7 +40,7 @@ _BLOCK: Final = 64  # pages counted at a time: 64 times 6,799 counters stay near
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FrequentUnits:
+class FrequentUnits(SameArrays):
     """Main and auxiliary string of one page.
 
     Attributes:
@@ -55,17 +55,6 @@ class FrequentUnits:
     units: NDArray[np.uint32]
     offsets: NDArray[np.int64]
     followers: NDArray[np.uint32]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, FrequentUnits)
-            and self.length == other.length
-            and np.array_equal(self.units, other.units)
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.followers, other.followers)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
     def compared(self, *, stop: bool) -> NDArray[np.uint32]:
         """S1 as the main comparison takes it: without function words when ``stop``."""

@@ -15,7 +15,7 @@ import numpy as np
 from es_dedup.detectors.dwdcs_paths import Graphs, components, largest_components, removal_sums
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import general
-from es_dedup.text.ragged import gather, heads, offsets_of, rank_within
+from es_dedup.text.ragged import SameArrays, gather, heads, offsets_of, rank_within
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MASK: Final = np.uint64((1 << HASH_BITS_IN_TERM) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeyConcepts:
+class KeyConcepts(SameArrays):
     """Key concepts of one page, the most important first, and where they stand.
 
     Attributes:
@@ -54,17 +54,6 @@ class KeyConcepts:
     def vector(self) -> NDArray[np.float64]:
         """Weight of each concept in the cosine, its occurrences; shape (concepts,)."""
         return np.diff(self.offsets).astype(np.float64)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, KeyConcepts)
-            and (self.length, self.nodes, self.words) == (other.length, other.nodes, other.words)
-            and np.array_equal(self.concepts, other.concepts)
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.positions, other.positions)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
 
 @dataclass(frozen=True, slots=True)

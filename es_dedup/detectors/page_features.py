@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.detectors.features import FeatureTable, featurise
 from es_dedup.detectors.named_fields import field_types, named_fields, skipped_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from es_dedup.detectors.features import FeatureTable
     from es_dedup.settings import Settings
 
 STORED: Final = "stored"
@@ -49,77 +49,46 @@ class PageFeatures:
         return asdict(self)
 
 
-def of_text(page_id: str, text: str, title: str, settings: Settings, also: Sequence[str]) -> PageFeatures:
-    """Features of a page that is not stored.
-
-    Args:
-        page_id: what it is called.
-        text: main text.
-        title: its title.
-        settings: whose enabled methods are computed.
-        also: further methods.
-    """
-    table = featurise([text], [title], settings)
-    (fields,) = named_fields([text], [title], settings, table, also=also)
-    return _of(page_id, title, GIVEN, table, fields, skipped_by(text, title, settings, also=also))
-
-
-def of_stored(
+def of_page(
     page_id: str,
     table: FeatureTable,
-    named: Mapping[str, Any],
+    named: Mapping[str, Any] | None,
     content: tuple[str, str],
     settings: Settings,
     also: Sequence[str],
 ) -> PageFeatures:
-    """Features of a stored page.
+    """Features of a page.
 
     Args:
         page_id: of the page.
-        table: its stored features, one row.
-        named: its stored named fields; empty where the index keeps none.
+        table: its features, one row.
+        named: its stored named fields, empty where the index keeps none; None: it is not stored.
         content: main text, empty where it is not kept, and title.
-        settings: those the index was made with.
+        settings: those the features were made with.
         also: methods beside the enabled ones.
     """
     text, title = content
     wanted = field_types(settings, also=also).keys()
     made: dict[str, Any] = {}
-    if not wanted <= named.keys():
+    if named is None or not wanted <= named.keys():
         (made,) = named_fields([text or None], [title], settings, table, also=also)
-    both = {**made, **named}
-    fields = {name: both[name] for name in (*wanted, *named) if name in both}
+    both = {**made, **(named or {})}
     origin = STORED if named else FROM_TEXT if text else FROM_FEATURES
-    skipped = skipped_by(text, title, settings, also=also) if text else {}
-    missing = () if text or not table.lengths[0] else tuple(sorted(wanted - fields.keys()))
-    return _of(page_id, title, origin, table, fields, skipped, missing)
-
-
-def _of(
-    page_id: str,
-    title: str,
-    origin: str,
-    table: FeatureTable,
-    fields: Mapping[str, Any],
-    skipped: Mapping[str, str],
-    missing: tuple[str, ...] = (),
-) -> PageFeatures:
     digest, covered = int(table.hashes[0]), table.coverage
-    counts = {
-        "units": int(covered.tokens[0]),
-        "clauses": int(covered.clause_offsets[1]),
-        "samples": int(covered.gram_offsets[1]),
-        "numbers": int(covered.number_offsets[1]),
-        "title_terms": int(covered.title_offsets[1]),
-    }
     return PageFeatures(
         page_id,
         title,
-        origin,
+        GIVEN if named is None else origin,
         int(table.lengths[0]),
         f"{digest:016x}" if digest else "",
-        fields,
-        counts,
-        skipped,
-        missing,
+        fields={name: both[name] for name in (*wanted, *(named or ())) if name in both},
+        coverage={
+            "units": int(covered.tokens[0]),
+            "clauses": int(covered.clause_offsets[1]),
+            "samples": int(covered.gram_offsets[1]),
+            "numbers": int(covered.number_offsets[1]),
+            "title_terms": int(covered.title_offsets[1]),
+        },
+        skipped=skipped_by(text, title, settings, also=also) if text or named is None else {},
+        missing=() if text or not table.lengths[0] else tuple(sorted(wanted - both.keys())),
     )

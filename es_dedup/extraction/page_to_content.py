@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.metadata.addresses import storable
-from es_dedup.extraction.metadata.page_metadata import read_metadata
+from es_dedup.extraction.metadata.addresses import canonical_url, site_of, storable
+from es_dedup.extraction.metadata.publication_time import published_of
+from es_dedup.extraction.metadata.titles import title_of
 from es_dedup.extraction.reading.document import read_document
 from es_dedup.extraction.reading.feeds import is_sitemap
 from es_dedup.extraction.reading.hidden_content import is_worth, with_hidden_content
@@ -114,23 +115,27 @@ class HtmlExtractor:
         document, choice = self._choose(document)
         text = choice.main_text(document)
         deadline.check()
-        about = read_metadata(document, is_list=choice.kind is PageKind.LIST)
-        if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
-            return Skipped("empty", f"the error page of a server: {about.title}")
+        address = canonical_url(document) or document.url
+        site = site_of(address)
+        title = title_of(document, site)
+        # days in the text of a page that leads elsewhere are those of other pages
+        published = published_of(document, address, title, is_list=choice.kind is PageKind.LIST)
+        if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(title):
+            return Skipped("empty", f"the error page of a server: {title}")
         if len(text) < _LITTLE_CHARS and (target := _LEADS_ON.search(document.metas.get("refresh", ""))):
             return Skipped("empty", f"the page leads on to {target[1][:_SHOWN_CHARS]}")
         if not text:
-            title = f": {about.title}" if about.title else ""
+            named = f": {title}" if title else ""
             if choice.kind is PageKind.EMPTY and document.blocks.texts:
-                return Skipped(NO_MAIN_TEXT, f"only notices in the page{title}")
-            return Skipped("empty", f"no text in the page{title}")
+                return Skipped(NO_MAIN_TEXT, f"only notices in the page{named}")
+            return Skipped("empty", f"no text in the page{named}")
         return Content(
             text=text,
-            title=about.title,
+            title=title,
             language=language_of(text),
-            url=about.url,
-            site=about.site,
-            published=about.published,
+            url=address,
+            site=site,
+            published=published,
             charset=document.charset,
             notes=(*notes, *document.notes, *filter(None, [choice.doubt])),
             kind=choice.kind,

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     _Known = dict[str, tuple[str | None, str | None, Relation | None, float | None]]
 
 
-class EdgeContract(IndexFixtures):
-    """``put_edges`` and ``edges_of``."""
+class ClusterContract(IndexFixtures):
+    """Edges, assignments, lists and changes of clusters, statistics."""
+
+    # --- put_edges and edges_of
 
     def test_edges_come_back_ordered_and_each_once(self, index: Index) -> None:
         edges = [edge("b", "c", Relation.CONTAINS, 0.25), edge("a", "c"), edge("a", "b", Relation.EXACT, 1.0)]
@@ -57,9 +59,7 @@ class EdgeContract(IndexFixtures):
         index.put_edges([edge("a", "b")])
         assert (index.count(), index.get_many(["a"]), list(index.scan())) == (0, {}, [])
 
-
-class AssignmentContract(IndexFixtures):
-    """``assign_many``, ``assignments``, ``members`` and ``clusters``."""
+    # --- assign_many, assignments, members and clusters
 
     @pytest.fixture
     def grouped(self, index: Index) -> Index:
@@ -140,9 +140,7 @@ class AssignmentContract(IndexFixtures):
             both = grouped.edges_and_members(pages_, clusters)
             assert both == (grouped.edges_of(pages_), grouped.members(clusters))
 
-
-class ClusterListContract(IndexFixtures):
-    """``list_clusters``, ``cluster_sizes`` and ``duplicate_counts``."""
+    # --- list_clusters, cluster_sizes and duplicate_counts
 
     @pytest.fixture
     def listed(self, index: Index) -> Index:
@@ -216,9 +214,7 @@ class ClusterListContract(IndexFixtures):
         assert sites == {"x.org": 2, "y.org": 2}
         assert months == {"2026-03": 2, "": 2}
 
-
-class ChangeContract(IndexFixtures):
-    """``changes`` and ``changes_end``."""
+    # --- changes and changes_end
 
     def test_all_assignments_are_changes(self, index: Index) -> None:
         assert list(index.changes()) == []
@@ -275,6 +271,15 @@ class ChangeContract(IndexFixtures):
             assert {change.page_id for change in others} == {"a", "b"}
             assert list(index.changes(Cursor.parse(first.cursor))) == others
 
+    # --- load_statistics and save_statistics
+
+    def test_the_last_snapshot_is_loaded(self, index: Index) -> None:
+        assert index.load_statistics() is None
+        for snapshot in (b"earlier", b"", b"\x00" * 10, bytes(range(256)) * 5000):
+            index.save_statistics(snapshot, {"of": str(len(snapshot)), "else": None})
+            assert index.load_statistics() == snapshot
+            assert index.notes(["of", "else"]) == {"of": str(len(snapshot)), "else": None}
+
 
 def _now(index: Index, place: Cursor | None) -> _Known:
     known: _Known = {}
@@ -288,20 +293,3 @@ def _apply(known: _Known, change: ClusterChange) -> None:
         known.clear()
     else:
         known[change.page_id] = change.cluster_id, change.canonical, change.relation, change.score
-
-
-class StatisticsContract(IndexFixtures):
-    """``load_statistics`` and ``save_statistics``."""
-
-    def test_the_last_snapshot_is_loaded(self, index: Index) -> None:
-        assert index.load_statistics() is None
-        for snapshot in (b"earlier", b"", b"\x00" * 10, bytes(range(256)) * 5000):
-            index.save_statistics(snapshot, {"of": str(len(snapshot)), "else": None})
-            assert index.load_statistics() == snapshot
-            assert index.notes(["of", "else"]) == {"of": str(len(snapshot)), "else": None}
-
-
-class ClusterContract(
-    EdgeContract, AssignmentContract, ClusterListContract, ChangeContract, StatisticsContract
-):
-    """All of these."""

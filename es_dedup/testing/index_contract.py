@@ -1,4 +1,4 @@
-"""What every ``Index`` must do with pages: one class per method of the port, one test per sentence.
+"""What every ``Index`` must do with pages, by the methods of the port: one test per sentence.
 
 An adapter inherits ``FeatureIndexContract`` and supplies a fixture ``index`` with an empty index. Where a
 second object can be opened on the same storage, it overrides ``other_reader`` too.
@@ -20,15 +20,17 @@ from es_dedup.testing.builders import (
 )
 from es_dedup.testing.candidate_contract import CandidateContract
 from es_dedup.testing.cluster_contract import ClusterContract
-from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
+from es_dedup.testing.contract_fixtures import ids, same_record
 from es_dedup.testing.search_contract import SearchContract
 
 if TYPE_CHECKING:
     from es_dedup.index.port import Index
 
 
-class PutContract(IndexFixtures):
-    """``put_many``."""
+class FeatureIndexContract(CandidateContract, SearchContract, ClusterContract):
+    """All of ``Index``."""
+
+    # --- put_many
 
     def test_a_record_comes_back_as_it_was_put(self, index: Index) -> None:
         assert index.put_many([full_record("a")]) == {}
@@ -82,9 +84,7 @@ class PutContract(IndexFixtures):
         assert list(other_reader.get_many(["a"])) == ["a"]
         assert ids(other_reader.candidates_many([candidate_query(1)])[0]) == ["a"]
 
-
-class PutNewContract(IndexFixtures):
-    """``put_new``."""
+    # --- put_new
 
     def test_only_pages_that_are_not_stored_are_written(self, index: Index) -> None:
         index.put_many([record("b", [1])])
@@ -98,9 +98,7 @@ class PutNewContract(IndexFixtures):
         failed, there = index.put_new(RecordBatch.of([record("a"), record("")]))
         assert (list(failed), there, index.count()) == ([""], set(), 1)
 
-
-class GetContract(IndexFixtures):
-    """``get_many``, ``payloads``, ``texts`` and ``count``."""
+    # --- get_many, payloads, texts and count
 
     def test_unknown_ids_are_absent(self, index: Index) -> None:
         index.put_many([record("a", text="words")])
@@ -160,9 +158,7 @@ class GetContract(IndexFixtures):
         index.delete_many(["page-0000"])
         assert index.count() == 4
 
-
-class HashContract(IndexFixtures):
-    """Copies that ``candidates_with_copies`` finds."""
+    # --- Copies that candidates_with_copies finds
 
     def test_pages_by_hash_ascending_and_zero_finds_nothing(self, index: Index) -> None:
         top = (1 << 64) - 1
@@ -181,9 +177,7 @@ class HashContract(IndexFixtures):
         assert copies(index, 8, limit=9) == {8: names[1095:]}
         assert len(copies(index, 7)[7]) == 1095
 
-
-class NoteContract(IndexFixtures):
-    """``note`` and ``set_note``."""
+    # --- note and set_note
 
     def test_notes_by_name(self, index: Index) -> None:
         assert index.note("a") is None
@@ -208,9 +202,7 @@ class NoteContract(IndexFixtures):
         index.set_note("a", text)
         assert index.note("a") == text
 
-
-class RepeatContract(IndexFixtures):
-    """To repeat a call is safe."""
+    # --- To repeat a call is safe
 
     def test_the_same_batch_twice_changes_nothing(self, index: Index) -> None:
         records = random_records(20, seed=9)
@@ -222,9 +214,7 @@ class RepeatContract(IndexFixtures):
             index.put_many([record("a", [1])])
         assert index.count() == 1
 
-
-class DeleteContract(IndexFixtures):
-    """``delete_many``."""
+    # --- delete_many
 
     def test_a_deleted_page_is_gone_with_its_terms_and_text(self, index: Index) -> None:
         index.put_many([record("a", [1, 2], text="words"), record("b", [1])])
@@ -255,9 +245,7 @@ class DeleteContract(IndexFixtures):
         index.put_many([record("a", [1], text="some words")])
         assert index.get_many(["a", "b"]).keys() == {"a", "b"}
 
-
-class ScanContract(IndexFixtures):
-    """``scan``."""
+    # --- scan
 
     def test_all_records_by_id_ascending(self, index: Index) -> None:
         assert list(index.scan()) == []
@@ -275,19 +263,3 @@ class ScanContract(IndexFixtures):
         found = [one.page_id for part in index.scan(after="page-0002") for one in part]
         assert found == ["page-0003", "page-0004"]
         assert [one.page_id for part in index.scan(after="page-0002x") for one in part] == found
-
-
-class FeatureIndexContract(
-    PutContract,
-    PutNewContract,
-    GetContract,
-    HashContract,
-    NoteContract,
-    CandidateContract,
-    RepeatContract,
-    DeleteContract,
-    ScanContract,
-    SearchContract,
-    ClusterContract,
-):
-    """All of ``Index``."""

@@ -23,6 +23,19 @@ class Table(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
+class SameArrays:
+    """A dataclass with arrays: it equals another one of its kind whose fields are equal."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
+
+    def __eq__(self, other: object) -> bool:
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # of a dataclass
+        return type(other) is type(self) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
+        )
+
+
 MOST_BUCKET_BITS: Final = 18  # 2 MB of starts
 FEW: Final = 1_000  # values: making buckets costs more than searching these
 T = TypeVar("T", bound=Table)

@@ -11,7 +11,7 @@ import numpy as np
 
 from es_dedup.detectors.port import Detector
 from es_dedup.model import Relation, Verdict
-from es_dedup.text.ragged import offsets_of
+from es_dedup.text.ragged import SameArrays, offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ _HEAD: Final = struct.Struct("<BI")  # version, number of hashes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HashBag:
+class HashBag(SameArrays):
     """Features of one page.
 
     Attributes:
@@ -33,15 +33,6 @@ class HashBag:
 
     values: NDArray[np.uint64]
     counts: NDArray[np.uint8]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, HashBag)
-            and np.array_equal(self.values, other.values)
-            and np.array_equal(self.counts, other.counts)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
     def __len__(self) -> int:
         return len(self.values)

@@ -14,6 +14,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
+from es_dedup.text.ragged import SameArrays
 from es_dedup.text.tokens import gram_hashes, tokenise
 from experiments.comparators.minima import band_hashes, candidate_chance, one_permutation
 
@@ -33,15 +34,10 @@ _MASK: Final = np.uint64((1 << MINIMUM_BITS) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MinimaOfPage:
+class MinimaOfPage(SameArrays):
     """The minima of one page, 16 bits each; shape (bands * rows,)."""
 
     minima: NDArray[np.uint16]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MinimaOfPage) and np.array_equal(self.minima, other.minima)
-
-    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
 
 def minima_table(

@@ -123,15 +123,6 @@ class WeightedConcepts(KeyConcepts):
         """Weight of each concept in the cosine; shape (concepts,)."""
         return self.weights.astype(np.float64)
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, WeightedConcepts)
-            and KeyConcepts.__eq__(self, other)
-            and np.array_equal(self.weights, other.weights)
-        )
-
-    __hash__ = None  # arrays are not hashable
-
 
 class _Weighted(Dwdcs):
     """DWDCS with other weights than occurrences in the cosine."""
