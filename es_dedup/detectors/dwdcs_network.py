@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.settings.sections import DwdcsConfig
-    from es_dedup.text.synonyms import Synonyms
+    from es_dedup.text.synonyms import Places, Synonyms
     from es_dedup.text.words import DistinctWords, WordBatch
 
 MASK: Final = np.uint64((1 << HASH_BITS_IN_TERM) - 1)
@@ -92,14 +92,20 @@ class Merger:
         self._related: dict[str, frozenset[str]] = {}
         self._places: dict[str, NDArray[np.int64]] = {}
         self._names: dict[int, str] = {}
-        self._order = {word: at for at, word in enumerate(synonyms.senses)}
+        self._relates = np.full(
+            len(synonyms.order), -1, dtype=np.int8
+        )  # by place; -1 of a word that was not asked for
 
     def __bool__(self) -> bool:
         return bool(self._synonyms.groups)
 
-    def codes(self, words: WordBatch) -> NDArray[np.uint64]:
+    def known(self, words: WordBatch) -> Places:
+        """The distinct words that have a meaning: what ``codes`` and ``pairs`` go by."""
+        return self._synonyms.places(words)
+
+    def codes(self, words: WordBatch, known: Places) -> NDArray[np.uint64]:
         """Code of each distinct word's meaning: of its first group of synonyms, else the word's own hash."""
-        return self._synonyms.codes(words)
+        return self._synonyms.codes(words, known)
 
     def code(self, word: str) -> int:
         """Code of a word's meaning."""
@@ -122,7 +128,7 @@ class Merger:
                 for each in self._synonyms.groups[senses[0]]
                 if self._synonyms.senses[each][0] == senses[0]
             )
-            group = sorted(first, key=self._order.__getitem__)
+            group = sorted(first, key=self._synonyms.order.__getitem__)
             found = self._names[senses[0]] = group[int(np.argmin(general().of(group)))]
         return found
 
@@ -157,21 +163,23 @@ class Merger:
     def _related_places(self, word: str) -> NDArray[np.int64]:
         found = self._places.get(word)
         if found is None:
-            places = [self._order[other] for other in self.related(word)]
+            places = [self._synonyms.order[other] for other in self.related(word)]
             found = self._places[word] = np.array(places, dtype=np.int64)
         return found
 
-    def pairs(self, words: WordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pairs(self, words: WordBatch, known: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
-        places = np.array([self._order.get(word, -1) for word in words.vocabulary], dtype=np.int64)
-        known = np.flatnonzero(places >= 0).tolist()
-        at = np.array([each for each in known if self.related(words.vocabulary[each])], dtype=np.int64)
+        at, places = known
+        for number in np.flatnonzero(self._relates[places] < 0).tolist():
+            self._relates[places[number]] = bool(self.related(words.vocabulary[at[number]]))
+        some = self._relates[places] > 0
+        at, places = at[some], places[some]
         related = [self._related_places(words.vocabulary[number]) for number in at.tolist()]
-        in_batch = np.full(len(self._order), -1, dtype=np.int64)
-        in_batch[places[at]] = at
         left = np.repeat(at, [len(each) for each in related])
-        right = in_batch[np.concatenate((*related, at[:0]))]
-        later = right > left
+        wanted, order = np.concatenate((*related, at[:0])), np.argsort(places)
+        found = np.searchsorted(places, wanted, sorter=order)
+        right = np.append(at[order], -1)[found]
+        later = (np.append(places[order], -1)[found] == wanted) & (right > left)
         return left[later], right[later]
 
 
@@ -187,8 +195,9 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     if not merger:
         codes = words.hashes[distinct.ids]
         return Concepts(distinct.pages, codes & MASK, distinct.ids, distinct.counts, distinct.entry)
-    codes = merger.codes(words)[distinct.ids]
-    root = components(*_joined(distinct, *merger.pairs(words)), len(codes))
+    known = merger.known(words)
+    codes = merger.codes(words, known)[distinct.ids]
+    root = components(*_joined(distinct, *merger.pairs(words, known)), len(codes))
     joined = np.flatnonzero(root != np.arange(len(root)))
     joined = np.union1d(joined, root[joined])
     least = joined[np.lexsort((codes[joined], root[joined]))]

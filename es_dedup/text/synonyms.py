@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from io import BytesIO, TextIOWrapper
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.text.words import WordBatch
+
+    Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 WORDNET: Final = "wordnet"
 """In a setting: the wordnets that are shipped."""
@@ -48,10 +51,17 @@ class Synonyms:
     Attributes:
         groups: words of each group, in the form that texts are compared in.
         senses: word to the numbers of its groups, in the order of the file (in WordNet: most frequent sense first).
+        order: place of each word in that order.
     """
 
     groups: tuple[frozenset[str], ...] = field(repr=False)
     senses: Mapping[str, tuple[int, ...]] = field(repr=False)
+    order: Mapping[str, int] = field(init=False, repr=False)
+    _codes: NDArray[np.uint64] = field(init=False, repr=False)  # by place, 0 of a word that was not asked for
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", {word: at for at, word in enumerate(self.senses)})
+        object.__setattr__(self, "_codes", np.zeros(len(self.senses), dtype=np.uint64))
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -64,12 +74,20 @@ class Synonyms:
         senses = self.senses.get(word)
         return _group_code(self.groups[senses[0]]) if senses else hash64(word)
 
-    def codes(self, words: WordBatch) -> NDArray[np.uint64]:
-        """``code`` of each distinct word."""
-        codes = words.hashes.copy()
-        at = [number for number, word in enumerate(words.vocabulary) if word in self.senses]
-        codes[np.array(at, dtype=np.int64)] = [self.code(words.vocabulary[number]) for number in at]
+    def codes(self, words: WordBatch, known: Places | None = None) -> NDArray[np.uint64]:
+        """``code`` of each distinct word; ``known`` is what ``places`` gives."""
+        codes, (at, places) = words.hashes.copy(), known or self.places(words)
+        for number in np.flatnonzero(self._codes[places] == 0).tolist():
+            self._codes[places[number]] = self.code(words.vocabulary[at[number]])
+        codes[at] = self._codes[places]
         return codes
+
+    def places(self, words: WordBatch) -> Places:
+        """Which distinct words have a meaning, ascending, and the place of each in ``order``."""
+        found = map(self.order.get, words.vocabulary, repeat(-1))
+        places = np.fromiter(found, np.int64, len(words.vocabulary))
+        at = np.flatnonzero(places >= 0)
+        return at, places[at]
 
     def concept(self, word: str, senses: int) -> frozenset[str]:
         """Con(t): the word and all its synonyms in its first ``senses`` meanings.

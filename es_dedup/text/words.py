@@ -1,13 +1,14 @@
 """Content words of many pages at once: segmented, stemmed, without function words, with their parts of speech.
 
-Hash and part of speech of a word are found once in a process; everything else is an array.
+Each word is looked at once in a process; everything else is an array.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,16 +22,14 @@ from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from es_dedup.text.normalise import TextBatch
 
-KEPT_WORDS: Final = 1 << 17
-"""Words whose hash and part of speech a process keeps, about 30 MB."""
-KEPT_CHARACTERS: Final = 64
-"""Characters of the longest word that is kept; a page may hold one word of a million characters."""
+KEPT_CHARACTERS: Final = 1 << 19
+"""Of all words whose facts a process keeps, about 40 MB."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -46,24 +45,60 @@ class Speech(IntEnum):
     OTHER = 3
 
 
-@lru_cache(maxsize=KEPT_WORDS)
-def _hash_and_speech(word: str, by: str) -> tuple[int, Speech]:
-    """The 64-bit hash of a word, and its part of speech by the segmenter of this name."""
-    return hash64(word), speech_of(segmenter(by).tag(word))
+class _Numbers(dict[str, int]):
+    """Words numbered in the order in which they are asked for; ``words`` has them in that order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self.words)
+        self.words.append(word)
+        return number
 
 
-@lru_cache(maxsize=KEPT_WORDS)
-def _content_stem(word: str) -> str:
-    """The stem of a word; empty of a function word and of what holds no letter or digit."""
-    return stem(word) if word not in STOP_WORDS and any(map(kind_of, map(ord, word))) else ""
+_FACTS: Final = np.dtype([("stem", np.int64), ("hash", np.uint64), ("speech", np.int64), ("size", np.int64)])
 
 
-def _each(kept_facts: Any, words: Iterable[str], *further: str) -> list[Any]:
-    """What a function with a cache says of each word, in order; of words longer than ``KEPT_CHARACTERS`` nothing is kept."""
-    return [
-        (kept_facts if len(word) <= KEPT_CHARACTERS else kept_facts.__wrapped__)(word, *further)
-        for word in words
-    ]
+class _Vocabulary:
+    """Facts of the words that a process has met. When these are many it begins anew; threads may share it.
+
+    Args:
+        by: name of the segmenter that tags words.
+    """
+
+    def __init__(self, by: str) -> None:
+        self._tag, self._lock = segmenter(by).tag, threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._numbers, self._facts, self._characters = _Numbers(), np.zeros(1, dtype=_FACTS), 0
+
+    def of(self, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str], NDArray[np.void]]:
+        """Number of each word, and by number the words met so far and their ``_FACTS``; the stem, by its number, is -1 of no content word."""
+        with self._lock:
+            if self._characters > KEPT_CHARACTERS:
+                self._begin()
+            met = self._numbers.words
+            before = len(met)
+            numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
+            new: list[tuple[int, int, Speech, int]] = []
+            while before + len(new) < len(met):
+                new.append(self._look_at(met[before + len(new)]))  # whose stem may be new, too
+            if len(met) > len(self._facts):
+                self._facts = np.concatenate((self._facts, np.zeros(len(met), dtype=_FACTS)))
+            self._facts[before : len(met)] = new
+            return numbers, met, self._facts
+
+    def _look_at(self, word: str) -> tuple[int, int, Speech, int]:
+        self._characters += len(word)
+        is_content = word not in STOP_WORDS and any(map(kind_of, map(ord, word)))
+        stem_ = self._numbers[stem(word)] if is_content else -1
+        return stem_, hash64(word), speech_of(self._tag(word)), len(word)
+
+
+_vocabulary: Final = cache(_Vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +166,22 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     edges = batch.offsets + np.arange(len(batch) + 1)
     cut = segmenter(by).cut_codes(codes)
-    numbers: dict[str, int] = {}  # of stems: several words may have one
-    stems = [
-        numbers.setdefault(each, len(numbers)) if each else -1 for each in _each(_content_stem, cut.distinct)
-    ]
-    ids = np.array(stems, dtype=np.int64)[cut.ids]
+    numbers, met, facts = _vocabulary(by).of(cut.distinct)
+    stems = facts["stem"][numbers]
+    known = np.flatnonzero(stems >= 0)
+    distinct, first, place = np.unique(stems[known], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    stems[known], distinct = np.argsort(order)[place], distinct[order]
+    ids = stems[cut.ids]
     content = ids >= 0
     starts = cut.starts[content]
     marks = np.concatenate(([0], np.cumsum(sentence_ends(codes))))
-    facts = _each(_hash_and_speech, numbers, by)
+    facts = facts[distinct]
     return WordBatch(
-        vocabulary=tuple(numbers),
-        hashes=np.array([each for each, _ in facts], dtype=np.uint64),
-        speech=np.array([speech for _, speech in facts], dtype=np.int64),
-        sizes=np.array(list(map(len, numbers)), dtype=np.int64),
+        vocabulary=tuple(map(met.__getitem__, distinct.tolist())),
+        hashes=facts["hash"],
+        speech=facts["speech"],
+        sizes=facts["size"],
         ids=ids[content],
         offsets=np.searchsorted(starts, edges),
         sentence=marks[starts],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from es_dedup.model import Verdict
     from es_dedup.settings.sections import DwdcsConfig
-    from es_dedup.text.synonyms import Synonyms
+    from es_dedup.text.synonyms import Places, Synonyms
     from es_dedup.text.words import WordBatch
 
 WORD_TAG: Final = 35
@@ -54,9 +54,9 @@ class PhraseMerger(Merger):
     def __bool__(self) -> bool:
         return True
 
-    def codes(self, words: WordBatch) -> NDArray[np.uint64]:
+    def codes(self, words: WordBatch, known: Places) -> NDArray[np.uint64]:
         """Code of the meaning of each distinct word and phrase."""
-        codes = super().codes(words).copy()
+        codes = super().codes(words, known)
         for at, word in enumerate(words.vocabulary):
             if BETWEEN in word:
                 codes[at] = self.code(word)
@@ -76,9 +76,9 @@ class PhraseMerger(Merger):
         """Con(p): a word with its synonyms, or all words of a phrase with theirs (formulas 5 and 6)."""
         return frozenset().union(*(super(PhraseMerger, self).concept(part) for part in word.split(BETWEEN)))
 
-    def pairs(self, words: WordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pairs(self, words: WordBatch, known: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words and phrases that are one concept with a later one of the vocabulary, ascending, and of these."""
-        left, right = super().pairs(words)
+        left, right = super().pairs(words, known)
         place = {word: at for at, word in enumerate(words.vocabulary)}
         found = {*zip(left.tolist(), right.tolist(), strict=True), *self._phrase_pairs(place)}
         left, right = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T

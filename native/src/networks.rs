@@ -1,5 +1,7 @@
 //! Sums of distances in networks of words, as `es_dedup.detectors.dwdcs_paths`.
 
+use std::ops::Range;
+
 use crate::threads::in_threads;
 
 /// Connected graphs: nodes of graph `g` are `offsets[g]..offsets[g + 1]`, neighbours of node `n` are
@@ -18,10 +20,18 @@ pub fn removal_sums(graphs: &Graphs<'_>, removed: &[i64], removed_offsets: &[i64
             return Vec::new();
         }
         let nodes = graphs.offsets[graph] as usize..graphs.offsets[graph + 1] as usize;
+        // a page has at most 5,000 concepts
+        let search = match nodes.len().div_ceil(64) {
+            0..=1 => distances::<1>,
+            2 => distances::<2>,
+            3..=8 => distances::<8>,
+            9..=32 => distances::<32>,
+            _ => distances::<79>,
+        };
         let alive = nodes.len() as i64 - 1;
-        let diameter = distances(graphs, nodes.clone(), None).levels;
+        let diameter = search(graphs, nodes.clone(), None).levels;
         let sum_without = |&gone: &i64| {
-            let found = distances(graphs, nodes.clone(), Some(gone as usize));
+            let found = search(graphs, nodes.clone(), Some(gone as usize));
             found.total + (alive * alive - found.pairs) * (diameter + 1)
         };
         named.iter().map(sum_without).collect()
@@ -38,13 +48,12 @@ struct Distances {
     levels: i64,
 }
 
-/// Breadth-first search from all nodes at once: one bit set of the nodes reached for each.
-fn distances(graphs: &Graphs<'_>, nodes: std::ops::Range<usize>, gone: Option<usize>) -> Distances {
-    let words = nodes.len().div_ceil(64);
-    let mut reach = vec![0u64; nodes.len() * words];
+/// Breadth-first search from all nodes at once: one bit set, of `WORDS` words, of the nodes reached for each.
+fn distances<const WORDS: usize>(graphs: &Graphs<'_>, nodes: Range<usize>, gone: Option<usize>) -> Distances {
+    let mut reach = vec![[0u64; WORDS]; nodes.len()];
     let alive: Vec<usize> = nodes.clone().filter(|&node| Some(node) != gone).map(|node| node - nodes.start).collect();
     for &node in &alive {
-        reach[node * words + node / 64] = 1 << (node % 64);
+        reach[node][node / 64] = 1 << (node % 64);
     }
     let mut next = reach.clone();
     let mut full = vec![false; nodes.len()];
@@ -53,22 +62,20 @@ fn distances(graphs: &Graphs<'_>, nodes: std::ops::Range<usize>, gone: Option<us
     while found.pairs < count * count {
         let mut pairs = 0;
         for &node in &alive {
-            let own = node * words..(node + 1) * words;
-            next[own.clone()].copy_from_slice(&reach[own.clone()]);
+            let mut row = reach[node];
             if full[node] {
                 pairs += count;
-                continue;
-            }
-            let (first, last) = (graphs.starts[nodes.start + node], graphs.starts[nodes.start + node + 1]);
-            for &neighbour in &graphs.neighbours[first as usize..last as usize] {
-                let other = (neighbour as usize - nodes.start) * words;
-                for (mine, theirs) in next[own.clone()].iter_mut().zip(&reach[other..other + words]) {
-                    *mine |= theirs;
+            } else {
+                let (first, last) = (graphs.starts[nodes.start + node], graphs.starts[nodes.start + node + 1]);
+                for &neighbour in &graphs.neighbours[first as usize..last as usize] {
+                    let theirs = &reach[neighbour as usize - nodes.start];
+                    row.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine |= theirs);
                 }
+                let reached = row.iter().map(|word| i64::from(word.count_ones())).sum::<i64>();
+                full[node] = reached == count;
+                pairs += reached;
             }
-            let reached = next[own].iter().map(|word| i64::from(word.count_ones())).sum::<i64>();
-            full[node] = reached == count;
-            pairs += reached;
+            next[node] = row;
         }
         if pairs == found.pairs {
             break;

@@ -124,3 +124,15 @@ def test_rarity_is_learned_from_pages() -> None:
     idf = learned([["甲", "乙", "甲"], ["甲"], []])
     assert idf.of(["甲", "乙", "丙"]).tolist() == [math.log(4 / 3) + 1, math.log(4 / 2) + 1, math.log(4) + 1]
     assert idf.version == "learned-3"
+
+
+def test_words_that_were_forgotten_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"水泵 engines{number % 7} of the 城市{'长' * number}。Boxes boxes" for number in range(60)]
+    expected = [words_of(text) for text in texts]
+    monkeypatch.setattr("es_dedup.text.words.KEPT_CHARACTERS", 300)
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(words_of, texts * 3)]
+    for one, other in zip(expected * 3, found, strict=True):
+        assert one.vocabulary == other.vocabulary
+        for name in ("hashes", "speech", "sizes", "ids", "offsets", "sentence"):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist()
