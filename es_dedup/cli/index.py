@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -206,12 +206,10 @@ def copy(
         must_be_place(each.db)
     if not read.exists:
         raise NotAnIndex(origin, "there is no such file")
-    with ExitStack() as stack:
-        for each in (read, written):
-            stack.callback(each.close)
-            each.reach()
-        session.writing = True
-        progress = stack.enter_context(session.progress())
+    for each in (read, written):
+        each.reach()
+    session.writing = True
+    with session.progress() as progress:
         done = copy_index(origin, target, settings, origin_settings=origin_settings, report_progress=progress)
     session.output.result({"from": read.place, "to": written.place, **asdict(done)})
     session.output.note("copied and compared")

@@ -129,7 +129,6 @@ def _begin(
         given["decision.preset"] = preset
     session = Session(db=db, config=config, given=given, output=Output(as_json=as_json, quiet=quiet))
     context.obj = session
-    context.call_on_close(session.close)
 
 
 app.callback()(with_help(_begin, _begin.__doc__, typer_parameters(_begin)))

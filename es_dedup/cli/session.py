@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,9 +26,6 @@ UNCLUSTERED: Final = (
 )
 
 CONNECT_SECONDS: Final = 5.0  # for a connection; a command waits for somebody
-NOTE_AFTER_SECONDS: Final = 3.0  # of silence
-_GOOD: Final = range(200, 500)
-_BUSY: Final = 429
 
 
 @dataclass(slots=True)
@@ -54,7 +50,6 @@ class Session:
     kept: str = ""
     resume: str = ""
     _settings: Settings | None = field(default=None, repr=False)
-    _closing: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -77,7 +72,7 @@ class Session:
     @property
     def remote(self) -> bool:
         """Whether the index is on a server."""
-        return self.db.startswith(("http://", "https://", "cloud://"))
+        return self.db.startswith(("http://", "https://"))
 
     @property
     def place(self) -> str:
@@ -89,23 +84,15 @@ class Session:
         return shown(self.db)
 
     def reach(self) -> None:
-        """Connect to the server, and from then on note when it does not answer; nothing for an index in a file.
+        """Connect to the server, and let go again; nothing for an index in a file.
 
         Raises:
             ServerUnreachable: nobody listens there. Without this the client would try again for a while.
         """
-        if not self.remote or self._closing:
-            return
-        from es_dedup.index import factory
+        if self.remote:
+            from es_dedup.index import factory
 
-        factory.reach(self.db, CONNECT_SECONDS, self.settings)
-        watch = AnswerWatch(self.place, self.output.note)
-        self._closing += [watch.close, factory.watch_answers(self.db, watch)]
-
-    def close(self) -> None:
-        """End what ``reach`` has begun."""
-        while self._closing:
-            self._closing.pop()()
+            factory.reach(self.db, CONNECT_SECONDS, self.settings)
 
     def read(self, *, quiet: bool = False) -> Deduplicator:
         """The index, opened for reading; ``quiet``: without a word of settings that differ from its own.
@@ -262,38 +249,3 @@ def session_of(context: Any) -> Session:
         context = context.parent
     session.output.command = " ".join(reversed(names))
     return session
-
-
-class AnswerWatch:
-    """Notes, once for each time, that the server does not answer or is busy.
-
-    Args:
-        place: the index as it may be shown.
-        note: takes a line for people.
-    """
-
-    def __init__(self, place: str, note: Callable[[str], None]) -> None:
-        self._place, self._note = place, note
-        self._noted = False
-        self._first = threading.Timer(NOTE_AFTER_SECONDS, self._say, ("to answer",))
-        self._first.daemon = True
-        self._first.start()
-
-    def __call__(self, kind: str, status: int) -> None:
-        """Take notice of an answer, see ``factory.watch_answers``."""
-        self._first.cancel()
-        if kind != "request":
-            return
-        if status in _GOOD and status != _BUSY:
-            self._noted = False
-        else:
-            self._say(f"(status {status}), trying again" if status else "to answer, trying again")
-
-    def close(self) -> None:
-        """Say nothing any more."""
-        self._first.cancel()
-
-    def _say(self, what: str) -> None:
-        if not self._noted:
-            self._noted = True
-            self._note(f"waiting for {self._place} {what}")

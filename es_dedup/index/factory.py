@@ -248,11 +248,6 @@ def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
         elastic.address.reach(address, seconds, options.proxy.get_secret_value())
 
 
-def watch_answers(path: str | Path, watcher: Callable[[str, int], None]) -> Callable[[], None]:
-    """Call a function for each answer to requests for an index on Elasticsearch, until the returned function is called; see ``index.elastic.server.watch``."""
-    return elastic.server.watch(watcher, shown(path))
-
-
 def must_be_place(path: str | Path) -> None:
     """Refuse a server's address without scheme, which would be taken for a file.
 

@@ -107,7 +107,7 @@ class SourceConfig(ConnectionConfig):
             raise ValueError(
                 "must be an address without user and password: give source.user and source.password"
             )
-        if value and not value.startswith(("http://", "https://", "cloud://")):
+        if value and not value.startswith(("http://", "https://")):
             raise ValueError("must be https://host:9200, with a prefix if there is one")
         return value
 

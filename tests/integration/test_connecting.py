@@ -1,4 +1,4 @@
-"""Ways to a server: a prefix behind a reverse proxy, certificates, a forward proxy, a cloud id; and what is refused in one line."""
+"""Ways to a server: a prefix behind a reverse proxy, certificates, a forward proxy; and what is refused in one line."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -86,20 +86,15 @@ def test_a_wrong_prefix(name: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_a_forward_proxy_with_a_password_and_a_cloud_id(
-    name: str, certificates: Certificates, tmp_path: Any
-) -> None:
-    import base64  # noqa: PLC0415
-
+def test_a_forward_proxy_with_a_password(name: str, certificates: Certificates) -> None:
     files = ("--cert", certificates.server_crt, "--key", certificates.server_key)
     with (
         gateway("reverse", "--target", url_of("es8"), *files) as server,
         gateway("forward", "--target", server, "--user", "me:se/cret") as proxy,
     ):
         through = proxy.replace("//", "//me:se%2Fcret@")
-        cloud_id = "news:" + base64.b64encode(b"localhost$es$kibana").decode()
         given = settings(ca_certs=certificates.ca_crt, proxy=through)
-        stores_and_finds(f"cloud://{cloud_id}/{name}", given)  # the name is known to the proxy alone
+        stores_and_finds(f"https://es.localhost:443/{name}", given)  # the host is known to the proxy alone
         by_fingerprint = settings(ca_fingerprint=certificates.fingerprint, proxy=through)
         with pytest.raises(ConfigError, match="ca_fingerprint is not checked behind a proxy"):
             Deduplicator.open(f"{server}/{name}", settings=by_fingerprint)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import socket
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from es_dedup.errors import ConfigError, MissingExtra, ServerUnreachable
+from es_dedup.errors import ConfigError, ServerUnreachable
 from es_dedup.index.records import encodable
 
 SCHEMES: Final = ("http", "https")
-CLOUD: Final = "cloud"
-"""Scheme of an address that names a deployment by its cloud id."""
 MAX_NAME_BYTES: Final = 200  # of Elasticsearch's 255, with room for what is appended
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d{2,5}(/.*)?", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -42,7 +39,7 @@ class Address:
 
 def is_address(text: object) -> bool:
     """Whether a place is a server's address, not a file."""
-    return isinstance(text, str) and "://" in text and text.partition("://")[0] in (*SCHEMES, CLOUD)
+    return isinstance(text, str) and "://" in text and text.partition("://")[0] in SCHEMES
 
 
 def lacks_scheme(place: str) -> bool:
@@ -51,16 +48,13 @@ def lacks_scheme(place: str) -> bool:
 
 
 def parse_address(text: str) -> Address:
-    """The parts of ``http[s]://[user:password@]host[:port][,http[s]://host…][/prefix]/name``, or of ``cloud://CLOUD_ID/name``.
+    """The parts of ``http[s]://[user:password@]host[:port][,http[s]://host…][/prefix]/name``.
 
     A prefix is that of all nodes which have none of their own.
 
     Raises:
         ConfigError: it is no such address; a password is never repeated.
     """
-    if text.startswith(f"{CLOUD}://"):
-        cloud_id, _, name = text.removeprefix(f"{CLOUD}://").rpartition("/")
-        return Address((_host_of_cloud(cloud_id),), _checked_name(unquote(name)))
     first, *others = text.split(",")
     # Only the last node's address has the name.
     last = others[-1] if others else first
@@ -98,24 +92,6 @@ def _checked_name(name: str) -> str:
 def _host(part: SplitResult) -> str:
     host = part.hostname or ""
     return f"[{host}]" if ":" in host else host  # an IPv6 address
-
-
-def _host_of_cloud(cloud_id: str) -> str:
-    """The address of Elasticsearch that a cloud id names.
-
-    Raises:
-        ConfigError: it is no cloud id.
-        MissingExtra: the client is not installed.
-    """
-    try:
-        from elastic_transport.client_utils import parse_cloud_id  # noqa: PLC0415 - of an extra
-    except ImportError as error:
-        raise MissingExtra("elasticsearch", "elastic", "an index on a server") from error
-    with suppress(ValueError):
-        if address := parse_cloud_id(cloud_id).es_address:
-            return f"https://{address[0]}:{address[1]}"
-    problem = "the cloud id cannot be read: copy it from the deployment's page, cloud://LABEL:BASE64/name"
-    raise ConfigError((problem,), "index")
 
 
 def reach(address: Address, seconds: float, proxy: str = "") -> None:

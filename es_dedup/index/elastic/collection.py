@@ -461,7 +461,7 @@ def _write_chunk(server: Server, chunk: list[bytes], *, alias: bool) -> list[Res
                 raise IndexInterrupted(server.name, result.reason)
             results[place] = result
             if result.reason:
-                tell_watchers(server.name, "item", result.status)
+                tell_watchers("item", result.status)
         waiting = [place for place in waiting if results[place].status in BUSY]
         if not waiting:
             return [results[place] for place in range(len(chunk))]

@@ -6,6 +6,7 @@ The only module of the adapter that imports the client, and only when an index i
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import random
 import re
@@ -70,25 +71,24 @@ _ADVICE: Final = (
 """Words of the server's reasons, and what to do about each."""
 
 
-_watchers: Final[list[tuple[str | None, Callable[[str, int], None]]]] = []
+_watchers: Final[list[Callable[[str, int], None]]] = []
+_log = logging.getLogger(__name__)
 
 
-def watch(watcher: Callable[[str, int], None], name: str | None = None) -> Callable[[], None]:
+def watch(watcher: Callable[[str, int], None]) -> Callable[[], None]:
     """Call a function for each answer of a server in this process, until the returned function is called.
 
     Args:
         watcher: takes ``request`` or ``item`` (of a bulk request), and the HTTP status: ``NO_ANSWER`` for none, 200 for any success.
-        name: of the ``Server`` whose answers are meant; None: of all.
     """
-    _watchers.append((name, watcher))
-    return partial(_watchers.remove, (name, watcher))
+    _watchers.append(watcher)
+    return partial(_watchers.remove, watcher)
 
 
-def tell_watchers(name: str, kind: str, status: int) -> None:
-    """Let those know who watch a server."""
-    for wanted, watcher in tuple(_watchers):
-        if wanted is None or wanted == name:
-            watcher(kind, status)
+def tell_watchers(kind: str, status: int) -> None:
+    """Let those know who watch answers."""
+    for watcher in tuple(_watchers):
+        watcher(kind, status)
 
 
 @contextmanager
@@ -162,6 +162,7 @@ class Server:
         self._client: Elasticsearch | None = None
         self._owner = 0
         self._closed = False
+        self._waited = False  # for an answer that has not come yet, which was logged
         self.is_opensearch = False  # until an answer says otherwise
         self._make()
 
@@ -202,7 +203,7 @@ class Server:
                 client.close()
 
     def call(self, ask: Callable[[Elasticsearch], Result], *, writing: bool = False) -> Result:
-        """The answer of one request, repeated with growing pauses while the server is busy or silent.
+        """The answer of one request, repeated with growing pauses while the server is busy or silent, of which the first is logged.
 
         Args:
             ask: sends the request; must be safe to repeat. It may raise ``Unanswered``.
@@ -219,7 +220,7 @@ class Server:
                 with reading(self.name):
                     result = ask(self.client)
             except Unanswered as error:
-                tell_watchers(self.name, "request", BUSY_STATUS)
+                tell_watchers("request", BUSY_STATUS)
                 if time.monotonic() + pause > end:
                     raise IndexUnavailable(self.name, str(error)) from error
             except Exception as error:
@@ -227,12 +228,16 @@ class Server:
                     raise
                 if self._turns_to_opensearch(error):
                     continue
-                tell_watchers(self.name, "request", status_of(error) or NO_ANSWER)
+                tell_watchers("request", status_of(error) or NO_ANSWER)
                 if not worth_repeating(error) or time.monotonic() + pause > end:
                     raise self.translated(error, writing=writing) from error
             else:
-                tell_watchers(self.name, "request", OK)
+                self._waited = False
+                tell_watchers("request", OK)
                 return result
+            if not self._waited:
+                self._waited = True
+                _log.warning("%s is busy or does not answer: trying again", self.name)
             time.sleep(pause)
         raise AssertionError  # pauses never end
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import pickle
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -20,7 +19,7 @@ from es_dedup.errors import (
     IndexRefused,
     IndexUnavailable,
 )
-from es_dedup.index.elastic.address import is_address, parse_address
+from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.collection import Result
 from es_dedup.index.elastic.connecting import Options, credentials
 from es_dedup.index.elastic.documents import (
@@ -66,20 +65,6 @@ class TestAddress:
         assert (found.name, found.user) == ("pages", "me")
         assert shown("https://me:pw@a:443/es/prod/pages") == "https://a:443/es/prod/pages"
         assert beside("https://a/es/pages", "g1")[0] == "https://a/es/pages-dedup-g1"
-
-    def test_a_cloud_id_is_an_address(self) -> None:
-        cloud_id = "my-news:" + base64.b64encode(b"eu.cloud.example:9243$0a1b$kibana").decode()
-        assert parse_address(f"cloud://{cloud_id}/pages").hosts == ("https://0a1b.eu.cloud.example:9243",)
-        plain = "news:" + base64.b64encode(b"eu.cloud.example$0a1b").decode()
-        assert str(parse_address(f"cloud://{plain}/pages")) == "https://0a1b.eu.cloud.example:443/pages"
-        assert is_address(f"cloud://{cloud_id}/pages")
-
-    @pytest.mark.parametrize(
-        "cloud_id", ["", "news", "news:é", "news:" + base64.b64encode(b"host").decode(), "news:JCQk"]
-    )
-    def test_what_is_no_cloud_id(self, cloud_id: str) -> None:
-        with pytest.raises(ConfigError, match="the cloud id cannot be read"):
-            parse_address(f"cloud://{cloud_id}/pages")
 
     @pytest.mark.parametrize(
         "text",
