@@ -29,7 +29,6 @@ from es_dedup.index.elastic.schema import load_mapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from es_dedup.collapse import OptionOverrides
 
 QUERIES: Final = ("中国", "经济发展", "记者 今天", "总书记", "台风", "铁路 建设", "会议")
 ROUNDS: Final = 15
@@ -43,7 +42,7 @@ GOALS: Final = {
     "collapse": 2.0,
     "collapse, groups exact": 3.0,
 }
-MODES: Final[dict[str, OptionOverrides]] = {
+MODES: Final[dict[str, dict[str, Any]]] = {
     "canonical": {"mode": "canonical", "document_total": False},
     "canonical, both totals": {"mode": "canonical"},
     "collapse": {"mode": "collapse", "group_total": "none"},

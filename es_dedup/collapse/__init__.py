@@ -12,7 +12,6 @@ from es_dedup.collapse.model import (
     GroupTotal,
     MembersOf,
     Mode,
-    OptionOverrides,
     SearchOptions,
     Total,
 )
@@ -29,7 +28,6 @@ __all__ = [
     "GroupTotal",
     "MembersOf",
     "Mode",
-    "OptionOverrides",
     "SearchOptions",
     "Total",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.errors import SearchRefused
 
@@ -220,19 +220,3 @@ def _check_members(members: Any) -> None:
             f"give from and size of together at most {MAX_MEMBERS}; expand gives all pages of one cluster"
         )
         raise SearchRefused(f"members has from {window[0]!r} and size {window[1]!r}", advice)
-
-
-class OptionOverrides(TypedDict, total=False):
-    """Options of one search that differ from those of its ``DedupSearch``; see ``SearchOptions``."""
-
-    mode: Mode | str
-    group_total: GroupTotal | str
-    document_total: bool
-    nest_contained: bool
-    head_sort: Any
-    members: Mapping[str, Any] | None
-    members_of: MembersOf | str
-    window: int
-    keep_alive: str
-    routing: str
-    preference: str

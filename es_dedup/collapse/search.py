@@ -14,12 +14,11 @@ from es_dedup.index.opensearch import as_elasticsearch, is_opensearch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
-    from typing import Unpack
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
-    from es_dedup.collapse.model import Expansion, GroupPage, OptionOverrides
+    from es_dedup.collapse.model import Expansion, GroupPage
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
@@ -55,15 +54,15 @@ class _Searching:
         """Index, alias or pattern that is searched."""
         return self._index
 
-    def _request(self, body: Body | None, overrides: OptionOverrides) -> Request:
+    def _request(self, body: Body | None, overrides: Mapping[str, Any]) -> Request:
         options = replace(self._options, **overrides) if overrides else self._options
         return replace(request_of(self._index, body, options), opensearch=is_opensearch(self._client))
 
-    def _search(self, body: Body | None, cursor: str | None, overrides: OptionOverrides) -> Plan[GroupPage]:
+    def _search(self, body: Body | None, cursor: str | None, overrides: Mapping[str, Any]) -> Plan[GroupPage]:
         request = self._request(body, overrides)
         return group_pages.search(request) if cursor is None else cursor_paging.next_page(request, cursor)
 
-    def _expand(self, cluster_id: str, body: Body | None, overrides: OptionOverrides) -> Plan[Expansion]:
+    def _expand(self, cluster_id: str, body: Body | None, overrides: Mapping[str, Any]) -> Plan[Expansion]:
         return modes.expand(self._request(body, overrides), cluster_id)
 
 
@@ -80,9 +79,7 @@ class DedupSearch(_Searching):
         - Where some documents have no ``dedup`` object, mode ``collapse`` takes three requests instead of one.
     """
 
-    def search(
-        self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]
-    ) -> GroupPage:
+    def search(self, body: Body | None = None, *, cursor: str | None = None, **overrides: Any) -> GroupPage:
         """One page of groups.
 
         Args:
@@ -97,7 +94,7 @@ class DedupSearch(_Searching):
         """
         return run(self._search(body, cursor, overrides), self._client)
 
-    def pages(self, body: Body | None = None, **overrides: Unpack[OptionOverrides]) -> Iterator[GroupPage]:
+    def pages(self, body: Body | None = None, **overrides: Any) -> Iterator[GroupPage]:
         """All pages, by cursor; arguments and errors as for ``search``."""
         cursor: str | None = START
         try:
@@ -113,9 +110,7 @@ class DedupSearch(_Searching):
         """Release a cursor before its end; one that no longer exists is no error."""
         run(cursor_paging.close(cursor), self._client)
 
-    def expand(
-        self, cluster_id: str, body: Body | None = None, **overrides: Unpack[OptionOverrides]
-    ) -> Expansion:
+    def expand(self, cluster_id: str, body: Body | None = None, **overrides: Any) -> Expansion:
         """The pages of a cluster that match the body's query, if it has one; the canonical document first.
 
         Args:
@@ -133,14 +128,12 @@ class AsyncDedupSearch(_Searching):
     """``DedupSearch`` on an async client: the same arguments, results and errors."""
 
     async def search(
-        self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]
+        self, body: Body | None = None, *, cursor: str | None = None, **overrides: Any
     ) -> GroupPage:
         """See ``DedupSearch.search``."""
         return await run_async(self._search(body, cursor, overrides), self._client)
 
-    async def pages(
-        self, body: Body | None = None, **overrides: Unpack[OptionOverrides]
-    ) -> AsyncIterator[GroupPage]:
+    async def pages(self, body: Body | None = None, **overrides: Any) -> AsyncIterator[GroupPage]:
         """See ``DedupSearch.pages``."""
         cursor: str | None = START
         try:
@@ -156,8 +149,6 @@ class AsyncDedupSearch(_Searching):
         """See ``DedupSearch.close``."""
         await run_async(cursor_paging.close(cursor), self._client)
 
-    async def expand(
-        self, cluster_id: str, body: Body | None = None, **overrides: Unpack[OptionOverrides]
-    ) -> Expansion:
+    async def expand(self, cluster_id: str, body: Body | None = None, **overrides: Any) -> Expansion:
         """See ``DedupSearch.expand``."""
         return await run_async(self._expand(cluster_id, body, overrides), self._client)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch, OptionOverrides
+from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch
 from es_dedup.errors import IndexUnavailable, SearchRefused
 from tests.collapsing import Corpus, first_of_each, ids, ranked
 from tests.servers import async_client_of, fresh_name, needs_elasticsearch, url_of
@@ -153,7 +153,7 @@ def test_the_async_search_gives_the_same(corpus: Corpus, client: Elasticsearch) 
     ],
 )
 def test_a_search_that_cannot_be_done_is_refused_with_advice(
-    client: Elasticsearch, corpus: Corpus, body: dict[str, Any], changes: OptionOverrides, said: str
+    client: Elasticsearch, corpus: Corpus, body: dict[str, Any], changes: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(SearchRefused, match=said):
         DedupSearch(client, corpus.index).search(body, **changes)
