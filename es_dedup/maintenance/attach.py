@@ -105,7 +105,7 @@ class Detached:
     """What ``detach`` did or, on a dry run, would do.
 
     Attributes:
-        cleared: documents whose field ``dedup`` was removed.
+        cleared: documents whose field ``dedup`` was set to null.
         removed: pages that were removed from the index.
         failed: documents that keep their field ``dedup``, as the server refused to change them.
     """

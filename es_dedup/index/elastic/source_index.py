@@ -55,12 +55,6 @@ WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
 CLOSED: Final = "index.verified_before_close"  # a setting that only closed indices have
 NO_VECTORS: Final = (9, 2)  # from this version on, what is read of a document may lack its vectors
-REMOVE: Final = {
-    "lang": "painless",
-    "source": f"if (ctx._source.remove('{DEDUP}') == null) {{ ctx.op = 'none' }}",
-}
-EMPTY: Final = {"doc": {DEDUP: None}}
-"""Where the server has no Painless, or allows no scripts: a partial update cannot remove a field."""
 CHECKED_SECONDS: Final = 1.0  # for which what an index was found to be holds, where the caller allows it
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
@@ -294,7 +288,7 @@ class SourceIndex(SourceWrites):
     def write_dedup_fields(
         self, dedup_fields: Mapping[str, DedupField | None], *, checked: bool = False
     ) -> FieldUpdateReport:
-        """Write ``dedup`` fields by page id; None removes the field, or sets it to null where the server allows no scripts. Repeating it is safe.
+        """Write ``dedup`` fields by page id; None sets the field to null, after which no search finds it. Repeating it is safe.
 
         Args:
             dedup_fields: by page id.
@@ -323,9 +317,6 @@ class SourceIndex(SourceWrites):
         wanted = [page_id for page_id in mapped if keys[page_id].index in there]  # others would be created
         done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in wanted)
         results |= dict(zip(wanted, done, strict=True))
-        unscripted = [name for name in wanted if dedup_fields[name] is None and _no_script(results[name])]
-        emptied = self._write(write_to(keys[name], "update", EMPTY, retries=RETRIES) for name in unscripted)
-        results |= dict(zip(unscripted, emptied, strict=True))
         self._wrote({page_id: results[page_id] for page_id in wanted})
         return report_of(results, unmapped)
 
@@ -436,14 +427,9 @@ def _conflicts(facts: IndexFacts) -> str:
 
 
 def _write(key: DocumentKey, dedup_field: DedupField | None) -> Write:
-    # A partial update merges objects; it cannot remove a field, a script can.
-    body = {"script": REMOVE} if dedup_field is None else {"doc": {DEDUP: dedup_field.as_dict()}}
+    # a partial update merges objects, and cannot remove a field: that takes a script, which a server need not allow
+    body = {"doc": {DEDUP: dedup_field and dedup_field.as_dict()}}
     return write_to(key, "update", body, retries=RETRIES)
-
-
-def _no_script(result: Result) -> bool:
-    """Whether a scripted update failed, as the server has no Painless or does not allow scripts."""
-    return not result.done and result.status not in (NOT_FOUND, CONFLICT)
 
 
 def _release(document: SourceDocument) -> Write:
