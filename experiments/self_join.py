@@ -78,7 +78,7 @@ def self_join(
         index.put_many(records)
         for some in chunked(queries, ASKED):
             answers = index.candidates_many(some)
-            others = [[row[each.page_id] for each in answer.candidates] for answer in answers]
+            others = [[row[each] for each in answer.candidates] for answer in answers]
             ours = np.repeat([row[query.exclude or ""] for query in some], list(map(len, others)))
             theirs = np.array([each for listed in others for each in listed], dtype=np.int64)
             parts.append(np.minimum(ours, theirs) * count + np.maximum(ours, theirs))

@@ -13,7 +13,7 @@ from typing import Any
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges
 from es_dedup.index.port import NO_NOTES, Index, Notes
 from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
-from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
+from es_dedup.model import CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
 from es_dedup.text.tokens import characters_apart
@@ -102,7 +102,7 @@ class PlainIndex(Index):
             weight = sum((weights[term] for term in terms[name] & (weights.keys() - capped)), Fraction(0))
             if weight >= 1 and name != query.exclude:
                 found.append((-weight, name))
-        best = tuple(Candidate(name, float(-weight)) for weight, name in sorted(found)[: query.limit])
+        best = tuple(name for _, name in sorted(found)[: query.limit])
         return CandidateResult(best, truncated=len(found) > query.limit, capped=frozenset(capped))
 
     def delete_many(self, page_ids: Iterable[str]) -> int:

@@ -172,7 +172,7 @@ class CandidateSearch:
             dict.fromkeys(
                 (
                     *sorted(copies.get(digest, ()), key=together)[:limit],
-                    *sorted((each.page_id for each in answer.candidates), key=together),
+                    *sorted(answer.candidates, key=together),
                 )
             )
             for digest, answer in zip(hashes, answers, strict=True)
@@ -437,7 +437,7 @@ def _joined(answers: Sequence[CandidateResult]) -> CandidateResult:
     """The answers to a page's queries as one list: the best candidate of each answer, then the second of each, and so on."""
     ranked = chain.from_iterable(zip_longest(*(answer.candidates for answer in answers)))
     return CandidateResult(
-        tuple({each.page_id: each for each in ranked if each is not None}.values()),
+        tuple(dict.fromkeys(filter(None, ranked))),
         truncated=any(answer.truncated for answer in answers[1:]),
         capped=frozenset().union(*(answer.capped for answer in answers)),
         problem=next((answer.problem for answer in answers if answer.problem), ""),

@@ -10,7 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from es_dedup.model.explanation import RuleResult, WithExplanation
 from es_dedup.model.overrides import Override, OverrideKind
@@ -248,25 +248,18 @@ class CandidateQuery:
     labels: Mapping[int, str] = field(default_factory=dict)
 
 
-class Candidate(NamedTuple):
-    """A stored page that may be related, and how much of the query it has: at least 1, see ``CandidateQuery``."""
-
-    page_id: str
-    weight: float
-
-
 @dataclass(frozen=True, slots=True)
 class CandidateResult:
-    """Candidates, the greatest weight first, then page id ascending.
+    """Candidates: stored pages that may be related.
 
     Attributes:
-        candidates: at most ``CandidateQuery.limit``.
+        candidates: page ids, those that have most of the query first, then ascending; at most ``CandidateQuery.limit``.
         truncated: more pages matched the query than were returned.
         capped: query terms left out because they have too many postings.
         problem: why a part of the index did not answer, so that candidates may be missing; empty when all did.
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[str, ...]
     truncated: bool = False
     capped: frozenset[int] = frozenset()
     problem: str = ""

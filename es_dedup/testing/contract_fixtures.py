@@ -28,7 +28,7 @@ class IndexFixtures:
 
 def ids(answer: CandidateResult) -> list[str]:
     """Page ids of an answer's candidates, in order."""
-    return [candidate.page_id for candidate in answer.candidates]
+    return list(answer.candidates)
 
 
 def same_record(left: FeatureRecord, right: FeatureRecord) -> bool:

@@ -203,7 +203,7 @@ class TestPressure:
             back.start()
             (answer,) = index.candidates_many([COUNTED])
             back.join()
-            assert [each.page_id for each in answer.candidates] == ["a"]
+            assert list(answer.candidates) == ["a"]
 
     def test_a_request_that_is_too_large_is_halved(self, address: str) -> None:
         if address.rpartition("/")[0] not in our_urls():

@@ -177,7 +177,7 @@ class Caller:
             query = candidate_query(each.terms[0])
             (answer,) = self.call("candidates_many", [query])
             expected = {other.page_id for other in self.records.values() if each.terms[0] in other.terms}
-            assert name in expected == {candidate.page_id for candidate in answer.candidates}
+            assert name in expected == set(answer.candidates)
             assert self.call("candidates_with_copies", [query], [1])[0] == [answer]
 
     def ask_pages(self) -> None:

@@ -19,7 +19,7 @@ from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shar
 from es_dedup.index.elastic.collection import partial_problem
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
 from es_dedup.index.elastic.server import pauses, reason_in
-from es_dedup.model import Candidate, CandidateResult
+from es_dedup.model import CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
 
@@ -289,11 +289,7 @@ def _cut(
         found = [each for each in found if each[1] not in recent]
         found += [[weight, page_id] for page_id, weight in recent.items()]
         found.sort(key=lambda each: (-each[0], each[1]))
-    candidates = [
-        Candidate(page_id, round(score) / ENOUGH)
-        for score, page_id in found
-        if page_id != candidate_query.exclude
-    ]
+    candidates = [page_id for _, page_id in found if page_id != candidate_query.exclude]
     return CandidateResult(
         tuple(candidates[: candidate_query.limit]),
         truncated=len(candidates) > candidate_query.limit,

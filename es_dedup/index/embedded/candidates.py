@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermPostings, shared_terms
+from es_dedup.index.candidate_terms import QueryTerms, TermPostings, shared_terms
 from es_dedup.index.embedded import tables
-from es_dedup.model import Candidate, CandidateResult
+from es_dedup.model import CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
 
@@ -98,7 +98,7 @@ def _rank(docs: NDArray[np.int64], weights: NDArray[np.int64], limit: int, exclu
 def _cut(ranked: _Ranked, limit: int, page_ids: dict[int, str], capped: frozenset[int]) -> CandidateResult:
     pairs = zip(ranked.docs.tolist(), ranked.weights.tolist(), strict=True)
     order = sorted((-weight, page_ids[doc]) for doc, weight in pairs)
-    candidates = tuple(Candidate(name, -weight / ENOUGH) for weight, name in order[:limit])
+    candidates = tuple(name for _, name in order[:limit])
     return CandidateResult(candidates, truncated=ranked.total > limit, capped=capped)
 
 
