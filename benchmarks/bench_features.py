@@ -17,7 +17,6 @@ from es_dedup import Settings
 from es_dedup.batch.featurise import CHUNK_PAGES, make_chunk
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
-from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
 from es_dedup.index.factory import text_codec
 from es_dedup.text.normalise import normalise_many, normalised_pages
@@ -87,12 +86,11 @@ def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
     codec = text_codec(settings)
     expect(codec is not None, "texts are not kept by default")
     timed("pack text", lambda: [codec(text) for text in texts] if codec else [])
-    chunk = timed("all", lambda: make_chunk(pages, settings, create_extractor(settings.extraction), codec))
+    chunk = timed("all", lambda: make_chunk(pages, settings, codec))
     timed("names", lambda: named_fields(texts, titles, settings, table))
     stored = settings.elastic.also_stored
     timed("names, also stored", lambda: named_fields(texts, titles, settings, table, also=stored))
-    extractor = create_extractor(settings.extraction)
-    timed("all with names", lambda: make_chunk(pages, settings, extractor, codec, named=True))
+    timed("all with names", lambda: make_chunk(pages, settings, codec, named=True))
     expect(pack(unpack(packed)) == packed, "unpacked features differ")
     expect(list(chunk.records.payloads) == packed, "a chunk has other features than its steps")
 

@@ -18,7 +18,6 @@ from es_dedup.batch.learning import learn
 from es_dedup.batch.whole_corpus import components
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import unpack
-from es_dedup.extraction import create_extractor
 from es_dedup.settings import Settings
 
 if TYPE_CHECKING:
@@ -73,11 +72,10 @@ def _peak_mib() -> float:
 def _learn(pages: int) -> Callable[[], str]:
     settings = Settings(workers=1)
     some = documents(min(BASES, pages), 7)
-    extractor = create_extractor(settings.extraction)
     payloads: list[bytes] = []
     for start in range(0, len(some), CHUNK):
         chunk = [Page(each.id, text=each.text) for each in some[start : start + CHUNK]]
-        payloads += make_chunk(chunk, settings, extractor, None).records.payloads
+        payloads += make_chunk(chunk, settings, None).records.payloads
 
     def work() -> str:
         collected = [

@@ -18,7 +18,6 @@ from es_dedup.batch.featurise import content_of
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Label, labelled
 from es_dedup.evaluation.runner import BY_RULES
-from es_dedup.extraction import create_extractor
 from experiments.comparison import compare
 from experiments.methods import run_method, run_rules
 
@@ -55,8 +54,7 @@ def compared(pairs: PairSet, methods: Sequence[str]) -> MethodComparison:
     other = coupled(pairs.same) if pairs.name in GROUPED else pairs.other
     labels += [labelled(*pair, Label.DIFF) for pair in other]
     settings = Settings(detectors=alone) if alone else Settings()
-    extractor = create_extractor(settings.extraction)
-    contents = [content_of(page, extractor)[0] for page in pairs.pages]
+    contents = [content_of(page, settings.extraction)[0] for page in pairs.pages]
     ids = [page.id for page in pairs.pages]
     detectors = create_detectors(settings) if alone else {}
     runs = [run_method(detectors[name], ids, contents, labels) for name in alone]

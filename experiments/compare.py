@@ -18,7 +18,6 @@ from es_dedup.decision.voting import decided_by
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import read_labels
 from es_dedup.evaluation.runner import BY_RULES
-from es_dedup.extraction import create_extractor
 from es_dedup.readers import ReadOptions
 from es_dedup.views.evidence import shares_in_words
 from experiments.comparison import compare as side_by_side
@@ -102,12 +101,11 @@ def _run(
     alone = tuple(name for name in names if name != BY_RULES)
     settings = session.settings.model_copy(update={"detectors": alone})
     detectors = create_detectors(settings) if alone else {}
-    extractor = create_extractor(settings.extraction)
     contents: list[Content] = []
     runs: list[MethodRun] = []
     with session.progress() as progress:
         for page in pages:
-            contents.append(content_of(page, extractor)[0])
+            contents.append(content_of(page, settings.extraction)[0])
             progress.count("read", len(contents), len(pages))
         for name in names:
             if name == BY_RULES:

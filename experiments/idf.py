@@ -15,7 +15,6 @@ from es_dedup.cli.inputs import Intake, Paths
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import output_target, write_target
 from es_dedup.errors import InputError
-from es_dedup.extraction import create_extractor
 from es_dedup.model.batches import chunked
 from es_dedup.readers import ReadOptions
 from es_dedup.text.idf import Idf
@@ -59,11 +58,10 @@ def idf(
 
 def _words(session: Session, intake: Intake) -> Iterator[list[str]]:
     """Content words of each page."""
-    extractor = create_extractor(session.settings.extraction)
     read = 0
     with session.progress() as progress:
         for some in chunked(intake.pages(), BATCH):
-            texts = normalise_many([content_of(page, extractor)[0].text for page in some])
+            texts = normalise_many([content_of(page, session.settings.extraction)[0].text for page in some])
             words = content_words(texts, session.settings.words.segmenter)
             yield from map(words.words, range(len(words)))
             read += len(some)

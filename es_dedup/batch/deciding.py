@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, remove_pages
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import StoredBatch, by_policy, edges_beside
-from es_dedup.batch.featurise import changed, day_of, keys_of, make_chunk, only, without
+from es_dedup.batch.featurise import changed, check_extractor, day_of, keys_of, make_chunk, only, without
 from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
 from es_dedup.batch.refresh import COUNTED_PAGES, is_outgrown, refresh
@@ -27,7 +27,6 @@ from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.decision.statistics import MIN_POSTINGS
 from es_dedup.detectors.features import pack
 from es_dedup.errors import SettingsDiffer
-from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.index.records import version_of
 from es_dedup.index.source_index import dedup_fields_after, dedup_fields_of
 from es_dedup.model import Decision, Outcome, WritePolicy
@@ -149,7 +148,7 @@ class BatchDecider:
 
     def __init__(self, index: Index, settings: Settings, ignored_seconds: float = 1.0) -> None:
         self._index, self._settings, self._ignored_seconds = index, settings, ignored_seconds
-        self._extractor = AtFirstPage(settings.extraction)
+        check_extractor(settings.extraction)
         self._in_force: EffectiveSettings | None = None
         self._ignored: Ignored = {}
         self._looked = -math.inf
@@ -174,9 +173,7 @@ class BatchDecider:
         if time.monotonic() - self._looked >= self._ignored_seconds:
             self._ignored, self._looked = load_ignored(self._index), time.monotonic()
         shown = named and self._index.keeps_named
-        return make_chunk(
-            list(pages), self._settings, self._extractor, None, named=shown, ignored=self._ignored
-        )
+        return make_chunk(list(pages), self._settings, None, named=shown, ignored=self._ignored)
 
     def known(self, chunk: Chunk) -> tuple[Collection[str], Collection[str]]:
         """Pages of a batch that are stored, and of these those that are stored with other features.

@@ -26,7 +26,6 @@ from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
-from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.markup import fragment_of, is_html_page, without_references
 from es_dedup.extraction.metadata.addresses import site_of
@@ -42,9 +41,9 @@ if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.context import BaseContext
 
-    from es_dedup.extraction.port import Extractor
     from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
+    from es_dedup.settings.loading import ExtractionConfig
 
     TextCodec = Callable[[str], bytes]
     Ignored = Mapping[str, tuple[str, ...]]
@@ -111,9 +110,7 @@ def chunks(
     first = list(islice(groups, -(-POOL_FROM_PAGES // CHUNK_PAGES)))
     workers = settings.workers or os.cpu_count() or 1
     given: dict[str, Any] = {"settings": settings, "codec": codec, "named": named, "ignored": ignored}
-    make: Callable[[list[Page]], Chunk] = partial(
-        make_chunk, extractor=AtFirstPage(settings.extraction), **given
-    )
+    make: Callable[[list[Page]], Chunk] = partial(make_chunk, **given)
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this thread
         yield from map(make, chain(first, groups))
         return
@@ -161,7 +158,7 @@ def _processes(workers: int, given: Mapping[str, Any]) -> Executor:
     """Worker processes."""
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most processes start none
 
-    extraction.create_extractor(given["settings"].extraction)  # what it loads is shared by forked processes
+    extraction.kept_extractor(given["settings"].extraction)  # what it loads is shared by forked processes
     pool = ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
     )
@@ -202,7 +199,6 @@ def _interrupts_held() -> Iterator[None]:
 def make_chunk(
     pages: list[Page],
     settings: Settings,
-    extractor: Extractor,
     codec: TextCodec | None,
     *,
     named: bool = False,
@@ -212,7 +208,7 @@ def make_chunk(
 
     Texts are stored whole, and features are made of them without the passages of their site in ``ignored``.
     """
-    kept, failed = _read(pages, extractor)
+    kept, failed = _read(pages, settings.extraction)
     contents = [content for _, content, _ in kept]
     counted = [compared(content, ignored) for content in contents]
     table = _table(counted, settings)
@@ -243,23 +239,17 @@ def make_chunk(
 
 
 def pages_of(
-    pages: list[Page],
-    settings: Settings,
-    extractor: Extractor,
-    *,
-    named: bool,
-    ignored: Ignored = NOTHING_IGNORED,
+    pages: list[Page], settings: Settings, *, named: bool, ignored: Ignored = NOTHING_IGNORED
 ) -> tuple[Pages, dict[str, str]]:
     """Pages as they are compared, nothing to store; and what failed why.
 
     Args:
         pages: as given.
-        settings: detectors.
-        extractor: reads HTML.
+        settings: detectors and extraction.
         named: make named fields, for queries of an index that keeps them.
         ignored: by site the passages that never count.
     """
-    kept, failed = _read(pages, extractor)
+    kept, failed = _read(pages, settings.extraction)
     contents = [compared(content, ignored) for _, content, _ in kept]
     table = _table(contents, settings)
     days = np.array([day_of(_time(content)) for content in contents], dtype=np.int64)
@@ -273,7 +263,9 @@ def compared(content: Content, ignored: Ignored) -> Content:
     return replace(content, text=without_passages(content.text, passages)) if passages else content
 
 
-def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Content, str]], dict[str, str]]:
+def _read(
+    pages: list[Page], config: ExtractionConfig
+) -> tuple[list[tuple[Page, Content, str]], dict[str, str]]:
     """Pages with their content and the reason when they have none; and what cannot be processed, with the reason."""
     kept: list[tuple[Page, Content, str]] = []
     failed: dict[str, str] = {}
@@ -283,7 +275,7 @@ def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Con
             failed[name_of(page)] = problem
             continue
         try:
-            kept.append((page, *content_of(page, extractor)))
+            kept.append((page, *content_of(page, config)))
         except Exception as error:  # noqa: BLE001 - of an extractor; one page must not stop the others
             failed[page.id] = f"it cannot be processed: {type(error).__name__}: {error}"
     return kept, failed
@@ -309,7 +301,17 @@ def _time(content: Content) -> str:
     return content.published.isoformat() if content.published else ""
 
 
-def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
+def check_extractor(config: ExtractionConfig) -> None:
+    """Load an extractor or a block model that is not the built-in one, so that its errors are raised before any page is read.
+
+    The built-in one is loaded when the first HTML page comes.
+    """
+    default = type(config)()
+    if (config.extractor, config.model) != (default.extractor, default.model):
+        extraction.kept_extractor(config)
+
+
+def content_of(page: Page, config: ExtractionConfig) -> tuple[Content, str]:
     """Content of a page and, when it has none, the reason; values the caller gave win over extracted ones."""
     text, html = (page.text, None) if page.has_text else (None, page.html)
     if text is not None and is_html_page(text):
@@ -329,7 +331,7 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
         return content, ""
     found: Content | Skipped = Skipped("no-input")
     if html is not None:
-        found = extractor.extract(html, url=page.url, http_charset=page.http_charset)
+        found = extraction.kept_extractor(config).extract(html, url=page.url, http_charset=page.http_charset)
     skipped, content = (
         (found.reason, Content("", url=page.url)) if isinstance(found, Skipped) else ("", found)
     )
@@ -457,7 +459,7 @@ def _prepare(given: Mapping[str, Any], parent: int) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     native.use_threads(1)
     gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it
-    _worker.update(given, extractor=extraction.create_extractor(given["settings"].extraction))
+    _worker.update(given)
 
 
 def _end_with(parent: int) -> None:

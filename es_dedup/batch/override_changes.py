@@ -20,7 +20,6 @@ from es_dedup.batch.overrides import (
 )
 from es_dedup.clustering import update_clusters
 from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored
-from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.model import Page
 from es_dedup.model.annotations import just_now
 from es_dedup.model.overrides import OverrideReport
@@ -149,7 +148,6 @@ def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
     ever = load_ignored(index, undone=True)
     if not ever:
         return 0
-    extractor = AtFirstPage(settings.extraction)
     without = 0
     for records in index.scan(batch=BATCH):
         concerned = {each.page_id: each for each in records if each.site in ever}
@@ -171,7 +169,7 @@ def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
         ]
         if pages:
             ignored = load_ignored(index)
-            chunk = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
+            chunk = make_chunk(pages, settings, codec, named=index.keeps_named, ignored=ignored)
             languages = [concerned[name].language for name in chunk.records.ids]
             chunk = replace(chunk, records=replace(chunk.records, languages=languages))
             index.put_batch(changed(chunk, concerned)[0].records)

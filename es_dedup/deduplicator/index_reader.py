@@ -28,7 +28,6 @@ from es_dedup.detectors import features as feature_tables
 from es_dedup.detectors.page_features import of_page
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
-from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.index.closing import Closing
 from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, RemoveReport, SearchResult
 from es_dedup.model.batches import chunked
@@ -71,9 +70,9 @@ class IndexReader(Closing):
 
     def __init__(self, index: Index, settings: Settings) -> None:
         """Over an index at hand; ``Deduplicator.open`` is the usual way."""
-        create_detectors(settings)  # an unknown name is refused before anything is done
+        create_detectors(settings)  # unknown names are refused before anything is done
+        featurise.check_extractor(settings.extraction)
         self._index, self._given = index, settings
-        self._extractor = AtFirstPage(settings.extraction)
         self._basis: EffectiveSettings | None = None
         self._looked = 0.0
         self._ignored: Ignored = {}  # passages that did not count in the last check
@@ -341,7 +340,7 @@ class IndexReader(Closing):
         return Content(text, title=record.title) if text else None
 
     def _content(self, page: Page) -> Content:
-        content, _ = featurise.content_of(page, self._extractor)
+        content, _ = featurise.content_of(page, self._settings.extraction)
         return featurise.compared(content, overrides.load_ignored(self._index))
 
     def _counted_text(self, record: FeatureRecord) -> str:
@@ -611,9 +610,7 @@ class IndexReader(Closing):
     def _featurise(self, pages: list[Page], ignored: Ignored | None = None) -> tuple[Pages, dict[str, str]]:
         """Features of pages without the passages that never count; None: as the index has them now."""
         ignored = overrides.load_ignored(self._index) if ignored is None else ignored
-        return featurise.pages_of(
-            pages, self._settings, self._extractor, named=self._index.keeps_named, ignored=ignored
-        )
+        return featurise.pages_of(pages, self._settings, named=self._index.keeps_named, ignored=ignored)
 
     def _pages_of(self, side: str | Page) -> Pages:
         if isinstance(side, Page):

@@ -4,7 +4,7 @@
 that choose the main text are ``blocks`` (default, a trained model), ``topic`` (the published DOM-block method) and ``plain`` (all text).
 
 Traps:
-    - ``extract`` always returns ``Content``; ``Extractor.extract`` returns ``Skipped`` for pages without text.
+    - ``extract`` always returns ``Content``; ``HtmlExtractor.extract`` returns ``Skipped`` for pages without text.
     - A compressed body is binary here: undo the transfer encoding first.
     - Declared charsets only break ties; ``Content.notes`` says when one was overruled.
     - Text given as ``str`` is taken as decoded: a charset declared inside it means nothing.
@@ -16,13 +16,13 @@ from es_dedup import lazy
 
 if TYPE_CHECKING:
     from es_dedup.extraction.page_to_content import Choice, HtmlExtractor, MainText
-    from es_dedup.extraction.port import Extractor
     from es_dedup.extraction.reading.document import Document
     from es_dedup.extraction.registry import (
         DEFAULT_EXTRACTOR,
         create_extractor,
         extract,
         extractor_names,
+        kept_extractor,
         register,
         visible_text,
     )
@@ -31,12 +31,12 @@ __all__ = [
     "DEFAULT_EXTRACTOR",
     "Choice",
     "Document",
-    "Extractor",
     "HtmlExtractor",
     "MainText",
     "create_extractor",
     "extract",
     "extractor_names",
+    "kept_extractor",
     "register",
     "visible_text",
 ]
@@ -47,13 +47,13 @@ if not TYPE_CHECKING:
         __name__,
         {
             "page_to_content": ("Choice", "HtmlExtractor", "MainText"),
-            "port": ("Extractor",),
             "reading.document": ("Document",),
             "registry": (
                 "DEFAULT_EXTRACTOR",
                 "create_extractor",
                 "extract",
                 "extractor_names",
+                "kept_extractor",
                 "register",
                 "visible_text",
             ),

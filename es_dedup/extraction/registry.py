@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import ConfigError, wrong_type
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_EXTRACTOR: Final = "blocks"
 
 _METHODS: Final[dict[str, MainText]] = {"blocks": block_choice, "plain": plain_text, "topic": topic_text}
+_OF_FRAGMENTS: Final = ExtractionConfig(extractor="plain")
 
 
 def extractor_names() -> tuple[str, ...]:
@@ -57,9 +58,10 @@ def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
     return HtmlExtractor(config.extractor, method, config)
 
 
-@cache
-def _of_fragments() -> HtmlExtractor:
-    return create_extractor(ExtractionConfig(extractor="plain"))
+@lru_cache(maxsize=8)
+def kept_extractor(config: ExtractionConfig) -> HtmlExtractor:
+    """``create_extractor``, once for equal settings."""
+    return create_extractor(config)
 
 
 def visible_text(html: str) -> str:
@@ -68,7 +70,7 @@ def visible_text(html: str) -> str:
     The markup that an editor writes is several times as long as a short text, and the same around all texts: with it, different pages
     would be duplicates.
     """
-    found = _of_fragments().extract(html)
+    found = kept_extractor(_OF_FRAGMENTS).extract(html)
     return "" if isinstance(found, Skipped) else found.text
 
 

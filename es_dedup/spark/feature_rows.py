@@ -11,7 +11,6 @@ from pyspark.sql import types as T  # noqa: N812
 
 from es_dedup.batch.featurise import make_chunk, page_groups, problem_of
 from es_dedup.errors import ConfigError
-from es_dedup.extraction import create_extractor
 from es_dedup.model import Page
 from es_dedup.readers.records import no_text, usual_columns
 from es_dedup.settings.loading import settings_in_force
@@ -112,10 +111,9 @@ def _featurise(
     named: bool,  # noqa: FBT001 - given by place
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    extractor = create_extractor(settings.extraction)
     for group in page_groups(_page(row) for batch in batches for row in batch.to_pylist()):
         problems = [(page.id, problem) for page in group if (problem := problem_of(page))]
-        records = make_chunk(group, settings, extractor, None, named=named).records
+        records = make_chunk(group, settings, None, named=named).records
         rows, none = len(records.ids), len(problems)  # several pages may have no id
         failed = [page_id for page_id, _ in problems]
         yield batch_of(

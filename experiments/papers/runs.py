@@ -14,7 +14,6 @@ from es_dedup import load_settings
 from es_dedup.batch.featurise import content_of
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, labelled
-from es_dedup.extraction import create_extractor
 from es_dedup.model import Relation
 from experiments.alone import coupled
 from experiments.methods import run_method
@@ -77,16 +76,16 @@ def read(folder: Path | None, name: str) -> Set:
     labels += [
         labelled(*pair, Label.DIFF) for pair in (coupled(pairs.same) if name in GROUPED else pairs.other)
     ]
-    extractor = create_extractor(load_settings(environ={}).extraction)
-    contents = [content_of(page, extractor)[0] for page in pairs.pages]
+    config = load_settings(environ={}).extraction
+    contents = [content_of(page, config)[0] for page in pairs.pages]
     return Set(name, [page.id for page in pairs.pages], contents, labels)
 
 
 def contents_of(folder: Path | None, name: str, most: int) -> list[Content]:
     """Contents of the first pages of a set."""
-    extractor = create_extractor(load_settings(environ={}).extraction)
+    config = load_settings(environ={}).extraction
     rows = rows_of(data_file(folder, f"{name}.jsonl.xz"), most)
-    return [content_of(page_of(row), extractor)[0] for row in rows]
+    return [content_of(page_of(row), config)[0] for row in rows]
 
 
 def settings_of(method: str, changes: Mapping[str, Any]) -> Settings:

@@ -16,7 +16,6 @@ from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import compare
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
-from es_dedup.extraction import create_extractor
 from es_dedup.settings import Settings
 from tests.model.material import Version, text_of
 from tests.reference.star_clusters import same_unit, star_clusters
@@ -112,8 +111,7 @@ class Oracle:
         return learn(corpus_of(keys, pages.table), self._settings.ccdet)
 
     def _featurised(self, given: list) -> Pages:  # type: ignore[type-arg]
-        extractor = create_extractor(self._settings.extraction)
-        pages, failed = pages_of(given, self._settings, extractor, named=False)
+        pages, failed = pages_of(given, self._settings, named=False)
         assert not failed
         return pages
 

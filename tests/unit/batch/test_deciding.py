@@ -14,8 +14,10 @@ from es_dedup.batch.clusters import ClusterCache
 from es_dedup.batch.deciding import BatchDecider
 from es_dedup.batch.learning import store_statistics
 from es_dedup.decision.statistics import Statistics
+from es_dedup.extraction import registry
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.settings.loading import ExtractionConfig
 from es_dedup.settings.recorded import STATISTICS
 from es_dedup.testing.builders import assignment
 from scripts.template_sets import function_calls
@@ -25,14 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from es_dedup.extraction import Document
 
-def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:
-    class Brittle:
-        def extract(self, html: object, **_: object) -> object:
-            raise RecursionError(str(html)[:10])
 
-    decider = BatchDecider(EmbeddedIndex(":memory:", features={}), Settings())
-    decider._extractor = Brittle()  # type: ignore[assignment]
+def test_a_page_that_breaks_an_extractor_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def brittle(document: Document, config: ExtractionConfig) -> str:
+        raise RecursionError(document.title)
+
+    monkeypatch.setitem(registry._METHODS, "brittle", brittle)
+    settings = Settings(extraction=ExtractionConfig(extractor="brittle"))
+    decider = BatchDecider(EmbeddedIndex(":memory:", features={}), settings)
     made = decider.featurise([Page("a", text="one. two."), Page("bad", html="<p>"), Page("c", text="x")])
     assert made.records.ids == ["a", "c"]
     assert list(made.failed) == ["bad"]

@@ -22,13 +22,12 @@ from es_dedup.batch.featurise import (
     make_chunk,
 )
 from es_dedup.detectors.features import pack, unpack
-from es_dedup.extraction import create_extractor
 from es_dedup.index.factory import text_codec
 from tests.samples import pages
 from tests.texts import article
 
 ALONE: Final = Settings(workers=1)
-EXTRACTOR: Final = create_extractor(ALONE.extraction)
+EXTRACTION: Final = ALONE.extraction
 HTML: Final = (
     "<html><head><title>桥 - 站点</title><meta property='article:published_time' content='2024-05-01'></head>"
     f"<body><p>{article(1, sentences=4)}</p><p>{article(2, sentences=4)}</p></body></html>"
@@ -43,7 +42,7 @@ def columns(chunk: Chunk) -> dict[str, Any]:
 
 def one(page: Page) -> Chunk:
     """A chunk of one page."""
-    return make_chunk([page], ALONE, EXTRACTOR, None)
+    return make_chunk([page], ALONE, None)
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +103,7 @@ class TestWorkers:
 class TestIds:
     @pytest.mark.parametrize("bad", ["", "x" * 513])
     def test_an_id_that_cannot_be_kept_is_named(self, bad: Any) -> None:
-        chunk = make_chunk(
-            [Page("a", text="x"), Page(bad, text="y"), Page("b", text="z")], ALONE, EXTRACTOR, None
-        )
+        chunk = make_chunk([Page("a", text="x"), Page(bad, text="y"), Page("b", text="z")], ALONE, None)
         assert list(chunk.records.ids) == ["a", "b"]
         ((name, problem),) = chunk.failed.items()
         assert name == str(bad)[:80]
@@ -123,7 +120,7 @@ class TestOddPages:
         assert (list(chunk.records.ids), chunk.failed) == (["b"], {"bad": "neither text nor html"})
 
     def test_numbers_written_out_are_times(self) -> None:
-        content, _ = content_of(Page("a", text="短文", published="1700000000"), EXTRACTOR)
+        content, _ = content_of(Page("a", text="短文", published="1700000000"), EXTRACTION)
         assert content.published == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
     def test_times_that_cannot_be_read_are_counted(self) -> None:
@@ -136,7 +133,7 @@ class TestOddPages:
 
 class TestInputs:
     def test_text_skips_extraction_and_wins_over_html(self) -> None:
-        content, skipped = content_of(Page("a", html=HTML, text="短文", title="题"), EXTRACTOR)
+        content, skipped = content_of(Page("a", html=HTML, text="短文", title="题"), EXTRACTION)
         assert (content.text, content.title, skipped) == ("短文", "题", "")
 
     @pytest.mark.parametrize(
@@ -164,13 +161,13 @@ class TestInputs:
     def test_of_a_text_that_is_a_fragment_of_html_the_visible_text_is_taken(
         self, text: str, read: str
     ) -> None:
-        content, skipped = content_of(Page("a", text=text, title="题"), EXTRACTOR)
+        content, skipped = content_of(Page("a", text=text, title="题"), EXTRACTION)
         assert (content.text, content.title, skipped) == (read, "题", "")
 
     @pytest.mark.parametrize("before", ["", "\n<!-- saved -->\n<!DOCTYPE html>"])
     def test_a_text_that_is_a_page_of_html_is_read_as_one(self, before: str) -> None:
         whole = before + HTML
-        assert content_of(Page("a", text=whole), EXTRACTOR) == content_of(Page("a", html=whole), EXTRACTOR)
+        assert content_of(Page("a", text=whole), EXTRACTION) == content_of(Page("a", html=whole), EXTRACTION)
 
     def test_the_markup_of_an_editor_makes_no_duplicates(self) -> None:
         around = (
@@ -187,16 +184,16 @@ class TestInputs:
 
     @pytest.mark.parametrize("blank", ["", " \n\u3000"])
     def test_html_is_read_beside_a_blank_text(self, blank: str) -> None:
-        assert content_of(Page("a", html=HTML, text=blank), EXTRACTOR) == content_of(
-            Page("a", html=HTML), EXTRACTOR
+        assert content_of(Page("a", html=HTML, text=blank), EXTRACTION) == content_of(
+            Page("a", html=HTML), EXTRACTION
         )
-        assert content_of(Page("a", text=blank), EXTRACTOR)[1] == ""
+        assert content_of(Page("a", text=blank), EXTRACTION)[1] == ""
 
     def test_html_is_extracted_and_given_values_win(self) -> None:
-        content, _ = content_of(Page("a", html=HTML, url="https://www.example.org/x"), EXTRACTOR)
+        content, _ = content_of(Page("a", html=HTML, url="https://www.example.org/x"), EXTRACTION)
         assert (content.title, content.site) == ("桥 - 站点", "example.org")
         assert content.published == datetime(2024, 5, 1)  # noqa: DTZ001 - the page names no zone
-        given, _ = content_of(Page("a", html=HTML, title="题", site="s", published="2020-01-02"), EXTRACTOR)
+        given, _ = content_of(Page("a", html=HTML, title="题", site="s", published="2020-01-02"), EXTRACTION)
         assert (given.title, given.site, given.published) == ("题", "s", datetime(2020, 1, 2))  # noqa: DTZ001
 
     def test_bytes_and_text_of_html_give_the_same(self) -> None:
@@ -248,7 +245,7 @@ class TestPublished:
 
 
 def test_what_is_packed_is_what_is_compared() -> None:
-    table = make_chunk(list(pages()[:60]), ALONE, EXTRACTOR, None).table
+    table = make_chunk(list(pages()[:60]), ALONE, None).table
     again = unpack(pack(table))
     for name in ("lengths", "hashes", "fingerprints", "has_words"):
         assert np.array_equal(getattr(again, name), getattr(table, name))
