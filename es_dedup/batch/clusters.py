@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
 from es_dedup.clustering import same_neighbours, update_clusters
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
-from es_dedup.index.port import NO_NOTES, ClusterUpdates, Notes
-from es_dedup.index.source_index import ATTACHMENTS
+from es_dedup.index.port import ATTACHMENTS, NO_NOTES, ClusterUpdates, Notes
 from es_dedup.model import Relation
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS

@@ -217,7 +217,9 @@ class PostingSample(NamedTuple):
     def placeholders(self) -> NDArray[np.int64]:
         """Titles as in ``unspoken`` that ``PLACEHOLDER_FROM`` pages or more of different texts have, ascending."""
         pairs = np.stack((self.unspoken.view(np.uint64), self.hashes))[:, self.unspoken >= 0]
-        titles, counts = np.unique(np.unique(pairs, axis=1)[0].view(np.int64), return_counts=True)
+        # where they are not counted, numpy loads its masked arrays
+        (distinct, _), _ = np.unique(pairs, axis=1, return_counts=True)
+        titles, counts = np.unique(distinct.view(np.int64), return_counts=True)
         return titles[counts >= PLACEHOLDER_FROM]
 
     @classmethod

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -191,7 +191,7 @@ def read_model(data: bytes) -> BlockModel:
 @cache
 def default_model() -> BlockModel:
     """The model that is part of the package."""
-    return read_model(resources.files("es_dedup.extraction").joinpath(DATA_FILE).read_bytes())
+    return read_model(Path(__file__).with_name(DATA_FILE).read_bytes())
 
 
 def load_model(path: str) -> BlockModel:

@@ -25,7 +25,8 @@ from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, wait
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
-from es_dedup.index.source_index import ATTACHMENTS, checked_fields, documents_of, text_of
+from es_dedup.index.port import ATTACHMENTS
+from es_dedup.index.source_index import checked_fields, documents_of, text_of
 from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 Notes: TypeAlias = "Mapping[str, str | None]"
 """Small texts by name; None: there is none."""
 NO_NOTES: Final[Notes] = MappingProxyType({})
+ATTACHMENTS: Final = "attachments"
+"""Note of a feature index: which source indices are attached."""
 
 
 class ClusterUpdates(Protocol):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 DEDUP: Final = "dedup"
 """Name of the field that es-dedup writes into a document."""
-ATTACHMENTS: Final = "attachments"
-"""Note of the feature index: which source indices are attached."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -19,8 +19,8 @@ from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import ConfigError, DedupError, WriteFailed
 from es_dedup.index import factory
+from es_dedup.index.port import ATTACHMENTS
 from es_dedup.index.records import RecordBatch
-from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.maintenance.follow import NOTE as FOLLOWED
 from es_dedup.model import Content, Progress
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ def translate_filled(language: str, text: str) -> str:
 @cache
 def catalogue() -> Mapping[str, str]:
     """Chinese texts by the English ones."""
-    found: dict[str, str] = json.loads(
-        resources.files(__package__).joinpath("chinese.json").read_text("utf-8")
-    )
+    found: dict[str, str] = json.loads(Path(__file__).with_name("chinese.json").read_text("utf-8"))
     return found
 
 

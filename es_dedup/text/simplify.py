@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -39,4 +39,4 @@ class Characters(NamedTuple):
 
 def characters() -> Characters:
     """These characters, from a file: asking OpenCC for each ideograph takes longer than checking a page. A test compares the file with OpenCC."""
-    return Characters(*resources.files("es_dedup.text").joinpath("simplified.txt").read_text("utf-8").split())
+    return Characters(*Path(__file__).with_name("simplified.txt").read_text("utf-8").split())

@@ -10,7 +10,7 @@ from es_dedup.batch.overrides import OVERRIDES, load_overrides
 from es_dedup.batch.refresh import REFRESHING, _Lease, refresh_is_due
 from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.index.source_index import ATTACHMENTS
+from es_dedup.index.port import ATTACHMENTS
 from es_dedup.maintenance.context import load_attachments
 from es_dedup.settings.recorded import decisions_in
 
