@@ -194,7 +194,7 @@ def load_settings(
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as error:
-        problems += [_in_words(detail, origins) for detail in error.errors(include_url=False)]
+        problems += dict.fromkeys(_in_words(detail, origins) for detail in error.errors(include_url=False))
     if problems:
         raise ConfigError(tuple(problems), str(file) if file else "settings")
     origins |= presets.origins(values)
@@ -417,7 +417,9 @@ _WORDS: Final = {
     "literal_error": "must be one of {expected}",
     "string_type": "must be text",
     "tuple_type": "must be a list",
-    "too_short": "must name at least {min_length}",
+    "too_short": "must hold {min_length} or more",
+    "too_long": "must hold {max_length} or fewer",
+    "missing": "must hold more values",
     "int": "must be a whole number",
     "float": "must be a number",
     "finite": "must be a number",

@@ -11,7 +11,7 @@ import numpy as np
 from es_dedup import native
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -176,29 +176,33 @@ def find(
 
 def take(table: T, rows: NDArray[np.int64]) -> T:
     """A table of the given rows, in their order; rows may repeat."""
-    columns: dict[str, NDArray[Any]] = {}
-    ragged = table.RAGGED
-    for offsets_name, names in ragged.items():
-        offsets = getattr(table, offsets_name)
-        places, _ = gather(offsets, rows)
-        columns[offsets_name] = np.concatenate(([0], np.cumsum(offsets[rows + 1] - offsets[rows])))
-        columns.update((name, getattr(table, name)[places]) for name in names)
-    for field in fields(table):
-        if field.name not in columns:
-            columns[field.name] = getattr(table, field.name)[rows]
-    return type(table)(**columns)
+
+    def of_rows(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        lengths = offsets[rows + 1] - offsets[rows]
+        return np.concatenate(([0], np.cumsum(lengths))), gather(offsets, rows)[0]
+
+    return _part(table, rows, of_rows)
 
 
 def between(table: T, first: int, last: int) -> T:
     """A table of the rows from one to before another, whose values are not copied."""
+
+    def of_rows(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], slice]:
+        own = offsets[first : last + 1]
+        return own - own[0], slice(own[0], own[-1])
+
+    return _part(table, slice(first, last), of_rows)
+
+
+def _part(table: T, rows: Any, of_rows: Callable[[NDArray[np.int64]], tuple[NDArray[np.int64], Any]]) -> T:
+    """A table of some rows, of whose offsets ``of_rows`` makes the new ones and the places of their values."""
     columns: dict[str, NDArray[Any]] = {}
     for offsets_name, names in table.RAGGED.items():
-        offsets = getattr(table, offsets_name)[first : last + 1]
-        columns[offsets_name] = offsets - offsets[0]
-        columns.update((name, getattr(table, name)[offsets[0] : offsets[-1]]) for name in names)
+        columns[offsets_name], places = of_rows(getattr(table, offsets_name))
+        columns.update((name, getattr(table, name)[places]) for name in names)
     for field in fields(table):
         if field.name not in columns:
-            columns[field.name] = getattr(table, field.name)[first:last]
+            columns[field.name] = getattr(table, field.name)[rows]
     return type(table)(**columns)
 
 
