@@ -159,21 +159,20 @@ def _erased(
     dedup: Deduplicator, site: MaintenanceContext | None, ids: list[str], *, document: bool
 ) -> tuple[dict[str, Any], str]:
     """Forget pages; what was done, and what may be left."""
+    of_site: dict[str, Any] = {}
     if site is None:
         erased = dedup.forget(ids)
-        facts: dict[str, Any] = {"removed": erased.removed, "labels removed": erased.annotations}
     else:
         from es_dedup.maintenance.forget import forget_pages
 
         done = forget_pages(site, ids, document=document)
         erased = done.index
-        facts = {
-            "removed": done.removed,
-            "labels removed": erased.annotations,
+        of_site = {
             "dead letters removed": done.dead_letters,
             "documents deleted": len(done.documents) if document else 0,
             "taken out of restore files": done.restored_from,
         }
+    facts = {"removed": erased.removed, "labels removed": erased.annotations, **of_site}
     return {**facts, "overrides that name them": list(erased.overrides)}, erased.problem
 
 

@@ -456,27 +456,18 @@ class DedupHook(Closing):
 
         One may have taken the place of another one of the batch, and several may be in one place.
         """
-        places: dict[str, list[Item]] = {}
-        for item in batch:
-            if item.place is not None:
-                self._targets.forget(item.target)
-                report.forget(item.page_id, item.decision)
-                item.decision = None
-                places.setdefault(item.place.index, []).append(item)
+        items = [item for item in batch if item.place is not None]
+        for item in items:
+            self._targets.forget(item.target)
+            report.forget(item.page_id, item.decision)
+            item.decision = None
+        names = sorted({*batch.moved, *batch.moved.values()})
         try:
-            # their features go even if the new index is refused
-            self._updates.reconcile(sorted({*batch.moved} - {*batch.moved.values()}), report)
+            decisions = self._updates.reconcile(names, report).decisions
+            for item in items:
+                item.decision = decisions.get(item.written_id)
         except IndexError_ as error:
-            report.not_repaired.update(dict.fromkeys(batch.moved, str(error)))
-        for index, items in places.items():
-            names = [item.written_id for item in items]
-            try:
-                self._source_index.prepare([index])
-                decisions = self._updates.reconcile(list(dict.fromkeys(names)), report).decisions
-                for item in items:
-                    item.decision = decisions.get(item.written_id)
-            except IndexError_ as error:
-                report.not_repaired.update(dict.fromkeys(names, str(error)))
+            report.not_repaired.update(dict.fromkeys(names, str(error)))
 
     def begun(self, index: str, written: Iterable[str], report: HookReport) -> None:
         """Check an index to a shard of which a batch wrote first.

@@ -12,7 +12,7 @@ from es_dedup.batch.stored_pages import erase
 from es_dedup.batch.stored_pages import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
-from es_dedup.maintenance.documents import remove_pages, update_dedup_fields
+from es_dedup.maintenance.documents import update_dedup_fields
 from es_dedup.maintenance.purge import remove_documents, restore_files
 from es_dedup.maintenance.reindex import PREVIOUS
 from es_dedup.maintenance.runner import parts_by_stage
@@ -34,14 +34,12 @@ class SiteForgetReport:
 
     Attributes:
         index: of the index.
-        removed: pages that were stored.
         documents: documents that were deleted where that was wanted; else those that are still there.
         dead_letters: that were removed.
         restored_from: documents that were taken out of restore files.
     """
 
     index: ForgetReport
-    removed: int
     documents: tuple[str, ...]
     dead_letters: int
     restored_from: int
@@ -60,10 +58,10 @@ def forget_pages(
     there = tuple(context.source_index.read(context.documents_of(page_ids), ()))
     if document and there:
         context.source_index.delete(there)
-    report, _ = remove_pages(context, page_ids)
+    # pages of clusters that have the id of a page
     named = {each.page_id for group in context.index.members(page_ids).values() for each in group}
-    erased = context.dedup.forget(page_ids)
-    update_dedup_fields(context, named - set(page_ids))  # their cluster had the id of a page
+    erased = (dedup := context.dedup).forget(page_ids)
+    update_dedup_fields(context, (named | dedup.changed).difference(page_ids))
     with _previous(context) as previous:
         if previous is not None:
             with previous.writing():
@@ -86,7 +84,7 @@ def forget_pages(
         path for path in map(Path, restore_files(context.index)) if os.access(path, os.R_OK | os.W_OK)
     ]
     taken = sum(remove_documents(path, wanted) for path in reachable)
-    return SiteForgetReport(erased, report.removed, there, len(letters), taken)
+    return SiteForgetReport(erased, there, len(letters), taken)
 
 
 def traces(context: MaintenanceContext, page_id: str) -> list[str]:

@@ -115,7 +115,12 @@ def test_a_site_forgets_documents_dead_letters_and_restore_files(tmp_path: Path)
         site.put_dead_letters({purged: "its text cannot be read"}, "ingest")
         assert traces(site, purged) == ["name in the storage", "dead letter", f"restore file {path}"]
         done = forget_pages(site, [purged, stored], document=True)
-        assert (done.removed, done.documents, done.dead_letters, done.restored_from) == (1, (stored,), 1, 1)
+        assert (done.index.removed, done.documents, done.dead_letters, done.restored_from) == (
+            1,
+            (stored,),
+            1,
+            1,
+        )
         assert traces(site, purged) == traces(site, stored) == []
         assert purged.partition("/")[2].encode() not in path.read_bytes()
         path.unlink()
