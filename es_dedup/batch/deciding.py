@@ -112,8 +112,7 @@ class Concluded:
         replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
             and ``fail``.
         failed: page id to reason, for pages that cannot be processed.
-        unanswered: pages whose search was answered in part, or of which another process replaced a candidate meanwhile; of other inconclusive
-            ones candidates were cut.
+        unsure: pages that another process has replaced meanwhile; of other inconclusive ones candidates were cut.
         unchanged: pages that are decided on and as they were.
         session: see ``BatchDecider.moved``.
         pairs, truncated: pairs compared, and pages whose list of candidates was cut.
@@ -124,7 +123,7 @@ class Concluded:
     left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
-    unanswered: Sequence[str] = ()
+    unsure: Sequence[str] = ()
     unchanged: Sequence[str] = ()
     session: int = 0
     pairs: int = 0
@@ -420,7 +419,7 @@ class BatchDecider:
             left_out=gone,
             replaces=replaces,
             failed=found.failed,
-            unanswered=[*(compared.pages.ids[row] for row in compared.unanswered), *unsure],
+            unsure=unsure,
             unchanged=same,
             session=self.session,
             pairs=compared.pairs + placed.pairs,

@@ -49,9 +49,6 @@ CUT: Final = (
     "none of the best {:,} candidates is related, and there are more: `es-dedup elastic recluster` learns what is boilerplate, which then brings no "
     "pages together; or raise index.limit"
 )
-UNANSWERED: Final = (
-    "a part of the index did not answer ({}), so candidates may be missing: decide again when it does"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,6 @@ class CandidateSearchResult:
         comparison: their pairs with candidates, the query page on the left.
         capped_terms: query terms left out because they have many postings.
         inconclusive: why candidates may be missing, of the rows of query pages without a related one.
-        unanswered: of these the rows of which a part of the index did not answer.
         payloads: of all pages that were compared, as they were compared.
         stored, assigned: records and clusters of the related pages, where they were wanted.
         truncated: pages whose candidate list was cut.
@@ -78,7 +74,6 @@ class CandidateSearchResult:
     inconclusive: Mapping[int, str]
     settings: Settings
     statistics: Statistics
-    unanswered: frozenset[int] = frozenset()
     payloads: Mapping[str, tuple[bytes, str]] = field(default_factory=dict)
     stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] = field(default_factory=dict)
@@ -123,9 +118,9 @@ class CandidateLists:
     def incomplete(self, related: Container[int]) -> dict[int, str]:
         """Why candidates may be missing, of the rows of pages that are not ``related`` to any."""
         return {
-            row: UNANSWERED.format(answer.problem) if answer.problem else CUT.format(len(self.names[row]))
+            row: CUT.format(len(self.names[row]))
             for row, answer in enumerate(self.answers)
-            if (answer.problem or answer.truncated) and row not in related
+            if answer.truncated and row not in related
         }
 
 
@@ -226,13 +221,11 @@ class CandidateSearch:
             comparison = self._compared(pages, rest, payloads).comparison
             results = replace(results, comparison=concatenated(results.comparison, comparison))
             pairs += comparison.related_pairs()
-        reasons = found.incomplete({row for row, _ in pairs})
         results = replace(
             results,
             capped_terms=sum(answer.capped_terms for answer in answers),
             truncated=sum(answer.truncated for answer in answers),
-            inconclusive=reasons,
-            unanswered=frozenset(row for row in reasons if answers[row].problem),
+            inconclusive=found.incomplete({row for row, _ in pairs}),
             payloads=payloads,
             use=found.use,
         )
@@ -413,7 +406,7 @@ def _many_capped(use: TermUse) -> bool:
 def _common(candidate_query: CandidateQuery, answer: CandidateResult) -> bool:
     """Whether a page's query terms are common: those of a wire story that hundreds of pages print, or of a template."""
     terms = sum(len(group.terms) for group in candidate_query.groups)
-    return not answer.problem and answer.capped_terms >= COMMON_SHARE * terms > 0
+    return answer.capped_terms >= COMMON_SHARE * terms > 0
 
 
 def _hottest(candidate_query: CandidateQuery) -> CandidateQuery:
@@ -440,5 +433,4 @@ def _joined(answers: Sequence[CandidateResult]) -> CandidateResult:
         tuple(dict.fromkeys(filter(None, ranked))),
         truncated=any(answer.truncated for answer in answers[1:]),
         capped=frozenset().union(*(answer.capped for answer in answers)),
-        problem=next((answer.problem for answer in answers if answer.problem), ""),
     )

@@ -346,7 +346,7 @@ def dedup_fields_with_doubts(decided: Concluded, report: HookReport, *, last: bo
     for name, decision in decided.decisions.items():
         if decision.outcome is not Outcome.INCONCLUSIVE:
             continue
-        if last and name not in decided.unanswered:
+        if last and name not in decided.unsure:
             report.decided_on_part += 1
             continue
         dedup_fields[name] = waiting_field(name, INCONCLUSIVE)

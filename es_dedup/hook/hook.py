@@ -508,8 +508,8 @@ class DedupHook(Closing):
                 standing = self._decider.standing_for(compared, policy)
                 there = self._there({name: set(others) - leaving for name, others in standing.items()})
                 batch.decided = decided = self._decider.conclude(compared, policy, there)
-            if self._fail_closed and decided.unanswered:
-                first = decided.unanswered[0]
+            if self._fail_closed and decided.unsure:
+                first = decided.unsure[0]
                 raise IndexUnavailable(first, "; ".join(decided.decisions[first].notes))
             report.pairs_compared += decided.pairs
             report.truncated += decided.truncated

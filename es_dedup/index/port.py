@@ -222,8 +222,7 @@ class Index(ClusterUpdates, Closing):
         weighs most), and half of it where more pages than ``common_df`` of that group have it. A page answers if the
         terms it shares weigh 1 or more together, so if it has ``min_shared`` of any one group. Candidates are ordered
         by weight, most first, then page id ascending, at most ``limit``; ``truncated`` tells that more answered. Terms
-        of more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A query to which a part of
-        the index gave no answer has its ``problem`` set, the others are answered. A query without terms has no
+        of more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A query without terms has no
         candidates. ``exclude`` is never returned, nor does it make an answer truncated.
         """
         return self.candidates_with_copies(candidate_queries, ())[0]

@@ -256,13 +256,11 @@ class CandidateResult:
         candidates: page ids, those that have most of the query first, then ascending; at most ``CandidateQuery.limit``.
         truncated: more pages matched the query than were returned.
         capped: query terms left out because they have too many postings.
-        problem: why a part of the index did not answer, so that candidates may be missing; empty when all did.
     """
 
     candidates: tuple[str, ...]
     truncated: bool = False
     capped: frozenset[int] = frozenset()
-    problem: str = ""
 
     @property
     def capped_terms(self) -> int:

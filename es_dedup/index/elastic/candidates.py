@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.errors import IndexUnavailable
 from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shared_terms
 from es_dedup.index.elastic.collection import partial_problem
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 TERMS_AT_A_TIME: Final = 2_000  # counted in one request
 QUERIES_AT_A_TIME: Final = 100  # in one request; 10 to 100 were measured alike
 AT_ONCE: Final = 2  # requests; while one is answered, the next is written and the one before is read
-REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
 MAX_WINDOW: Final = 10_000  # candidates of one candidate query
 NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
 STATISTICS_ONLY: Final = {
@@ -53,10 +53,6 @@ STATISTICS_ONLY: Final = {
 FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.*.terms.*.doc_freq"]
 # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
 ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
-
-
-class _NoCounts(Exception):
-    """The server did not say how many pages carry some terms."""
 
 
 class CandidateSearcher:
@@ -102,14 +98,11 @@ class CandidateSearcher:
         values = self._schema.fields.values_of(terms.distinct, labels)
         # Our own recent pages are taken before the server is asked: a page that becomes searchable in between is in one of the two.
         parts = self._recent.parts()
-        try:
-            counts = (
-                self._most(values)
-                if self.one_shard
-                else _counted(self._search(_counts(values, range(len(values.texts)))))
-            )
-        except _NoCounts as error:
-            return _unanswered(candidate_queries, error), self._search(beside)
+        counts = (
+            self._most(values)
+            if self.one_shard
+            else _counted(self._search(_counts(values, range(len(values.texts)))))
+        )
         parts = tuple(dict.fromkeys((*parts, *self._recent.parts())))
         recent = postings_of(parts, terms.distinct)
         weighed = terms.weighed(counts + recent.counts)
@@ -127,10 +120,7 @@ class CandidateSearcher:
             return self._answer(candidate_queries, ())[0], of_beside
         replies = iter(answers)
         unseen = self._unseen(next(replies), parts) if newest else ()
-        try:
-            counts[doubtful] = _counted(islice(replies, len(counting)))
-        except _NoCounts as error:
-            return _unanswered(candidate_queries, error), of_beside
+        counts[doubtful] = _counted(islice(replies, len(counting)))
         found = [None if body is None else next(replies) for body in bodies]
         if counting:
             certain = terms.weighed(counts + postings_of(unseen, terms.distinct).counts)
@@ -151,8 +141,6 @@ class CandidateSearcher:
 
     def _unseen(self, answer: Answer, parts: Sequence[WrittenBatch]) -> Sequence[WrittenBatch]:
         """Of the recent pages those that the searches beside this answer did not see."""
-        if partial_problem(answer):
-            return parts
         newest = newest_of(answer)
         self._recent.seen(newest)
         return [part for part in parts if part.last > newest]
@@ -184,7 +172,7 @@ class CandidateSearcher:
         )["docs"]
         for places, answer in zip(documents, answers, strict=True):
             if "error" in answer:
-                raise _NoCounts(reason_in(answer["error"]))
+                raise IndexUnavailable(self._server.name, reason_in(answer["error"]))
             # Of a term that no page carries nothing is said, and of a document without others only its name.
             for field, known in answer.get("term_vectors", {}).items():
                 for text, said in known["terms"].items():
@@ -192,14 +180,15 @@ class CandidateSearcher:
         return counts
 
     def _search(self, bodies: Sequence[str]) -> list[Answer]:
-        """All searches in one request; those that fail are sent again a few times, with pauses."""
-        if not bodies:
-            return []
-        answers = self._send(bodies)
-        for pause in islice(pauses(), REPEATS):
+        """All searches in one request; those that fail are sent again with pauses, as a request would be."""
+        answers = self._send(bodies) if bodies else []
+        end = time.monotonic() + self._server.options.retry_seconds
+        for pause in pauses():
             again = [place for place, answer in enumerate(answers) if partial_problem(answer)]
             if not again:
                 break
+            if time.monotonic() + pause > end:
+                raise IndexUnavailable(self._server.name, partial_problem(answers[again[0]]))
             time.sleep(pause)
             repeated = self._send([bodies[place] for place in again])
             for place, answer in zip(again, repeated, strict=True):
@@ -220,12 +209,6 @@ class CandidateSearcher:
         return self._server.call(ask)
 
 
-def _unanswered(candidate_queries: Sequence[CandidateQuery], error: _NoCounts) -> list[CandidateResult]:
-    """Answers without candidates; to queries without terms this is the whole answer."""
-    asks = (any(group.terms for group in query.groups) for query in candidate_queries)
-    return [CandidateResult((), problem=str(error) if some else "") for some in asks]
-
-
 def _counts(values: TermValues, places: Sequence[int]) -> list[str]:
     """Searches that count the pages with each of some terms."""
     # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
@@ -241,8 +224,6 @@ def _counted(answers: Iterable[Answer]) -> NDArray[np.int64]:
     """What the searches of ``_counts`` answer."""
     counts: list[int] = []
     for answer in answers:
-        if problem := partial_problem(answer):
-            raise _NoCounts(problem)
         counts += [bucket["doc_count"] for bucket in answer["aggregations"]["n"]["buckets"]]
     return np.array(counts, dtype=np.int64)
 
@@ -281,8 +262,6 @@ def _query_of(candidate_query: CandidateQuery, clauses: Sequence[str]) -> str:
 def _cut(
     answer: Answer | None, candidate_query: CandidateQuery, capped: frozenset[int], recent: Mapping[str, int]
 ) -> CandidateResult:
-    if answer is not None and (problem := partial_problem(answer)):
-        return CandidateResult((), capped=capped, problem=problem)
     found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
     if recent:
         # Where searches see them by now, they were not asked for all that these pages carry.

@@ -176,7 +176,7 @@ def test_a_candidate_that_changes_after_the_comparison_counts_for_nothing(
         else:
             changing.decide(changing.featurise([Page("a", text=article(4, sentences=12))]))
         concluded = decider.conclude(compared)
-        assert (list(concluded.unanswered), {*concluded.decisions}) == ([], {"b"})
+        assert (list(concluded.unsure), {*concluded.decisions}) == ([], {"b"})
         assert (concluded.decisions["b"].outcome, concluded.decisions["b"].verdicts) == ("unique", ())
         assert index.edges_of(["b"]) == []
 
