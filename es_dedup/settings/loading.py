@@ -194,7 +194,7 @@ def load_settings(
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as error:
-        problems += dict.fromkeys(_in_words(detail, origins) for detail in error.errors(include_url=False))
+        problems += _problems(error, origins)
     if problems:
         raise ConfigError(tuple(problems), str(file) if file else "settings")
     origins |= presets.origins(values)
@@ -211,9 +211,7 @@ def settings_of_index(values: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        words = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
-        problems = (f"{key}{key and ': '}{text.removeprefix('Value error, ')}" for key, text in words)
-        raise ConfigError(tuple(problems), "settings recorded in the index") from error
+        raise ConfigError(tuple(_problems(error, {})), "settings recorded in the index") from error
 
 
 def settings_in_force(settings: Settings | None) -> Settings:
@@ -426,6 +424,11 @@ _WORDS: Final = {
     "bool": "must be true or false",
 }
 """Rules by the type of pydantic's error, or by the first word of it."""
+
+
+def _problems(error: ValidationError, origins: Mapping[str, str]) -> dict[str, None]:
+    """What is wrong with values, each problem once."""
+    return dict.fromkeys(_in_words(detail, origins) for detail in error.errors(include_url=False))
 
 
 def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:

@@ -119,7 +119,7 @@ def test_thresholds_are_recorded_one_by_one() -> None:
     ]
     adopted = with_recorded(given, recorded).decision.thresholds
     assert adopted.model_dump(exclude_none=True) == {"needed_cover": (0.9, 0.8, 0.7)}
-    with pytest.raises(ConfigError, match=r"decision\.thresholds\.about_title: Input should be"):
+    with pytest.raises(ConfigError, match=r"decision\.thresholds\.about_title: must be at most 1.01, got 2"):
         with_recorded(given, {"decision.thresholds.about_title": 2})
 
 
@@ -133,7 +133,7 @@ def test_a_setting_that_a_release_adds_or_removes_does_not_differ() -> None:
 def test_recorded_values_are_checked() -> None:
     with pytest.raises(ConfigError, match="recorded in the index") as caught:
         with_recorded(Settings(), {"ccdet.min_ccs": 7})
-    assert "less than or equal to 1" in str(caught.value)
+    assert "ccdet.min_ccs: must be at most 1" in str(caught.value)
     assert "pydantic" not in str(caught.value)
 
 
