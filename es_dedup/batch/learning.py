@@ -84,7 +84,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             samples.append(PostingSample.of(whole, rows, keys, site_of[first + rows], days))
         sample = PostingSample.joined(samples)
         placeholders = sample.placeholders()
-        sample = sample._replace(titled=sample.titled & ~np.isin(sample.unspoken, placeholders))
+        sample = sample._replace(titled=sample.titled & ~np.isin(sample.title_sums, placeholders))
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)
         if at_hand:

@@ -87,8 +87,7 @@ class Condition:
 
     def holds(self, facts: PairFacts) -> Mask:
         """On which pairs the condition holds; shape (pairs,)."""
-        found: Mask = COMPARISONS[self.sign](self.fact.of(facts), self.threshold(facts))
-        return found
+        return np.asarray(COMPARISONS[self.sign](self.fact.of(facts), self.threshold(facts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +119,5 @@ class Rule:
 
 def all_hold(conditions: tuple[Condition, ...], facts: PairFacts) -> Mask:
     """On which pairs all conditions hold; shape (pairs,)."""
-    if not conditions:
-        return np.ones(len(facts.better_cover), dtype=np.bool_)
-    return reduce(and_, (each.holds(facts) for each in conditions))
+    every = np.ones(len(facts.better_cover), dtype=np.bool_)
+    return reduce(and_, (each.holds(facts) for each in conditions), every)

@@ -36,10 +36,6 @@ def _contained_without_titles(facts: PairFacts) -> Floats:
     return np.where(facts.in_words, in_words, thresholds.untitled_contained)
 
 
-def _least_without_titles(facts: PairFacts) -> Floats:
-    return untitled_cover(facts.shared_tokens, facts.in_words, facts.thresholds)
-
-
 BETTER: Final = Fact("better_cover", "coverage of the better covered page")
 LESSER: Final = Fact("lesser_cover", "coverage of the less covered page")
 UNITS: Final = Fact("shared_tokens", "units in common, boilerplate discounted")
@@ -96,7 +92,9 @@ CONTAINED: Final = Fact(
     compute=_contained_without_titles,
 )
 LEAST_UNTITLED: Final = Fact(
-    "min_both_untitled", settings=("untitled_cover", "words_cover"), compute=_least_without_titles
+    "min_both_untitled",
+    settings=("untitled_cover", "words_cover"),
+    compute=lambda facts: untitled_cover(facts.shared_tokens, facts.in_words, facts.thresholds),
 )
 RULES: Final = (
     Rule(

@@ -136,8 +136,7 @@ def _quoted(
     note &= (both < thresholds.same_cover) & (distinguishing < 1)
     passage = np.minimum(left_own, right_own) >= thresholds.own_title
     passage &= (both < thresholds.same_size * better) & (measures.shared_tokens >= PASSAGE_UNITS)
-    quoted: Mask = (better >= thresholds.copied_cover) & (note | passage)
-    return quoted
+    return np.asarray((better >= thresholds.copied_cover) & (note | passage))
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
@@ -146,8 +145,7 @@ def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
     Of those that the samples do not show, the covered share is taken to.
     """
     unseen = np.maximum(side.title_terms - side.shared_terms - side.lost_terms, 0)
-    share: Floats = (side.shared_terms + unseen * side.cover) / np.maximum(terms, 1)
-    return share
+    return np.asarray((side.shared_terms + unseen * side.cover) / np.maximum(terms, 1))
 
 
 def _own(side: Side, terms: NDArray[np.int64]) -> Floats:

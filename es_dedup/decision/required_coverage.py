@@ -47,8 +47,7 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     if SERIES in thresholds.without:
         return needed
     late = np.where(alike, np.minimum(np.log2(1.0 + known.days) / LATE_LOG_DAYS, 1.0), 0.0)
-    required: Floats = needed + np.maximum(thresholds.near_copy - needed, 0.0) * late
-    return required
+    return np.asarray(needed + np.maximum(thresholds.near_copy - needed, 0.0) * late)
 
 
 def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thresholds) -> Floats:

@@ -51,7 +51,7 @@ COMMON_FROM: Final = 20  # pages: of fewer, all may be copies of one story
 # weight of what stands on nearly every page: most of its postings must agree that it is content
 AGREED_LOW, AGREED_HIGH = 0.50, 0.90
 NAME: Final = 0.80  # share of titles from which a term of them belongs to the name of a site or series
-PLACEHOLDER_FROM: Final = 10  # pages of different texts that have one title and do not speak of it
+PLACEHOLDER_FROM: Final = 10  # pages with one title: of fewer, most may tell one story
 # share of a title's terms up to which a text does not speak of it; of many headlines, more than half of the terms are not in the text
 SPOKEN: Final = 0.25
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
@@ -112,9 +112,8 @@ class Statistics:
     def titled(self, table: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether pages have a title that says something of them; shape (rows,)."""
         titled = table.titled[rows]
-        if not len(self.placeholders):
-            return titled
-        return titled & ~np.isin(_unspoken(table, rows), self.placeholders)
+        some = len(self.placeholders) > 0
+        return titled & ~np.isin(_title_sums(table, rows), self.placeholders) if some else titled
 
     @cached_property
     def _buckets(self) -> tuple[Buckets, Buckets]:
@@ -173,7 +172,7 @@ class PostingSample(NamedTuple):
     Attributes:
         keys: a hash of the page id; ``sites``: a number for each site.
         titles: see ``title_signatures``; ``titled``: False where its first words stand for the title.
-        unspoken: see ``_unspoken``.
+        title_sums: see ``_title_sums``; ``title_groups``: 0 where the text does not speak of its title, else a number from 1 for each site.
         fingerprints: SimHash; ``hashes``: of the normalised texts.
         days: day of publication as a day number, 0 when unknown.
         grams, clauses: sketches of them.
@@ -183,7 +182,8 @@ class PostingSample(NamedTuple):
     sites: NDArray[np.int64]
     titles: NDArray[np.uint64]
     titled: NDArray[np.bool_]
-    unspoken: NDArray[np.int64]
+    title_sums: NDArray[np.int64]
+    title_groups: NDArray[np.int64]
     fingerprints: NDArray[np.uint64]
     hashes: NDArray[np.uint64]
     days: NDArray[np.int64]
@@ -206,7 +206,8 @@ class PostingSample(NamedTuple):
             sites,
             title_signatures(cover)[rows],
             cover.titled[rows],
-            _unspoken(cover, rows),
+            _title_sums(cover, rows),
+            np.where(_spoken(cover, rows), sites + 1, 0),
             table.fingerprints[rows],
             table.hashes[rows],
             days,
@@ -215,12 +216,18 @@ class PostingSample(NamedTuple):
         )
 
     def placeholders(self) -> NDArray[np.int64]:
-        """Titles as in ``unspoken`` that ``PLACEHOLDER_FROM`` pages or more of different texts have, ascending."""
-        pairs = np.stack((self.unspoken.view(np.uint64), self.hashes))[:, self.unspoken >= 0]
+        """Titles that say nothing, ascending: those of ``PLACEHOLDER_FROM`` pages or more that do not speak of them, or that are of one site.
+
+        A page counts if it is unlike the next one with its title, in the order of the keys: reprints and versions are alike.
+        """
+        order = np.lexsort((self.keys, self.title_groups, self.title_sums))
+        order = order[self.title_sums[order] >= 0]
+        titles = np.stack((self.title_sums, self.title_groups))[:, order]
+        bits = np.bitwise_count(self.fingerprints[order[1:]] ^ self.fingerprints[order[:-1]])
+        unlike = (titles[:, 1:] == titles[:, :-1]).all(axis=0) & (bits > ALIKE_BITS)
         # where they are not counted, numpy loads its masked arrays
-        (distinct, _), _ = np.unique(pairs, axis=1, return_counts=True)
-        titles, counts = np.unique(distinct.view(np.int64), return_counts=True)
-        return titles[counts >= PLACEHOLDER_FROM]
+        titles, counts = np.unique(titles[:, 1:][:, unlike], axis=1, return_counts=True)
+        return np.unique(titles[0, counts + 1 >= PLACEHOLDER_FROM], return_counts=True)[0]
 
     @classmethod
     def joined(cls, parts: Sequence[PostingSample]) -> PostingSample:
@@ -330,13 +337,17 @@ def title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
     return signatures
 
 
-def _unspoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sum of the title's terms of each page; -1 where there is no title, or more than ``SPOKEN`` of its terms stand in the text. Shape (rows,)."""
+def _title_sums(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of the title's terms of each page, -1 without title; shape (rows,)."""
     at, owners = gather_between(cover.title_offsets[rows], cover.title_offsets[rows + 1])
-    terms = cover.title_offsets[rows + 1] - cover.title_offsets[rows]
-    spoken = np.bitwise_count(cover.body_mask[rows]) > SPOKEN * terms
     sums = np.bincount(owners, cover.titles[at], len(rows)).astype(np.int64)
-    return np.where(cover.titled[rows] & ~spoken, sums, -1)
+    return np.where(cover.titled[rows], sums, -1)
+
+
+def _spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the text has more than ``SPOKEN`` of the title's terms; shape (rows,)."""
+    terms = cover.title_offsets[rows + 1] - cover.title_offsets[rows]
+    return np.asarray(np.bitwise_count(cover.body_mask[rows]) > SPOKEN * terms)
 
 
 def _without_name(pages: PostingSample) -> NDArray[np.uint64]:

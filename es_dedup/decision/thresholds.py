@@ -79,17 +79,14 @@ LOOSE: Final = replace(
     untitled_contained=0.60,
     words_cover=0.60,
 )
-TIMELESS: Final = replace(
-    BALANCED,
-    without=frozenset((SERIES,)),
-)
 VERSIONS: Final = replace(
-    TIMELESS,
+    BALANCED,
     needed_cover=(0.70, 0.50, 0.50),
     same_size=0.50,
     words_cover=0.60,
+    without=frozenset((SERIES,)),
 )
-FAST: Final = replace(TIMELESS, without=frozenset((SERIES, TITLES)))
+FAST: Final = replace(BALANCED, without=frozenset((SERIES, TITLES)))
 PRESETS: Final = {
     "balanced": BALANCED,
     "strict": STRICT,

@@ -192,15 +192,23 @@ class TestRemainders:
         assert max(clause_weights(beside, BANNER)) == pytest.approx(LEAST_WEIGHT)
 
 
-@pytest.mark.parametrize(("title", "counts"), [("晨光新闻网首页", False), (WIRE[0][:10], True)])
-def test_a_title_that_only_names_the_site_counts_as_missing_unless_the_text_speaks_of_it(
-    title: str, counts: bool
+@pytest.mark.parametrize(
+    ("title", "sites", "counts"),
+    [
+        ("晨光新闻网首页", 12, False),
+        (WIRE[0][:10], 12, True),
+        (WIRE[0][:10], 1, False),
+    ],
+    ids=["the texts do not speak of it", "a headline on many sites", "a column of one site"],
+)
+def test_one_title_for_many_pages_says_nothing_unless_texts_on_many_sites_speak_of_it(
+    title: str, sites: int, counts: bool
 ) -> None:
-    pages = [Small((*WIRE, *lines(500 + page, 2)), title) for page in range(12)]
+    pages = [Small((*WIRE, *lines(500 + page, 5)), title, site=f"site-{page % sites}") for page in range(12)]
     statistics, table = learned(pages), table_of(pages).coverage
     assert statistics.titled(table, np.arange(12)).tolist() == [counts] * 12
     assert len(statistics.placeholders) == (not counts)
-    assert not len(learned(pages[:9]).placeholders), "fewer pages may be issues of a column"
+    assert not len(learned(pages[:9]).placeholders), "fewer may tell one story"
     assert not len(learned([pages[0]] * 12).placeholders), "nor are copies of one page counted"
 
 
