@@ -7,8 +7,6 @@ adding up (one term after the other). Searches are written as text: most of a cl
 
 from __future__ import annotations
 
-import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
@@ -17,9 +15,8 @@ import numpy as np
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shared_terms
-from es_dedup.index.elastic.collection import partial_problem
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
-from es_dedup.index.elastic.server import pauses, reason_in
+from es_dedup.index.elastic.server import reason_in
 from es_dedup.model import CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
@@ -27,7 +24,6 @@ from es_dedup.text.ragged import sorted_distinct
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from elasticsearch import Elasticsearch
     from numpy.typing import NDArray
 
     from es_dedup.index.elastic.collection import Collection
@@ -65,8 +61,7 @@ class CandidateSearcher:
     """
 
     def __init__(self, documents: Collection, recent: PageWriteCache, schema: Schema) -> None:
-        self._server, self._index = documents.server, documents.name
-        self._recent, self._schema = recent, schema
+        self._pages, self._recent, self._schema = documents, recent, schema
         # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
         self.one_shard = True
 
@@ -81,7 +76,7 @@ class CandidateSearcher:
         """
         parts = list(chunked(candidate_queries, QUERIES_AT_A_TIME))
         if not parts:
-            return [], self._search(beside)
+            return [], self._pages.answers(beside)
         if len(parts) == 1:
             return self._answer(candidate_queries, beside)
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="es-dedup-candidates") as pool:
@@ -101,7 +96,7 @@ class CandidateSearcher:
         counts = (
             self._most(values)
             if self.one_shard
-            else _counted(self._search(_counts(values, range(len(values.texts)))))
+            else _counted(self._pages.answers(_counts(values, range(len(values.texts)))))
         )
         parts = tuple(dict.fromkeys((*parts, *self._recent.parts())))
         recent = postings_of(parts, terms.distinct)
@@ -113,7 +108,7 @@ class CandidateSearcher:
         counting = _counts(values, doubtful.tolist())
         newest = [NEWEST] if parts else []
         sent = [body for body in bodies if body is not None]
-        answers = self._search([*newest, *counting, *sent, *beside] or [NOTHING])
+        answers = self._pages.answers([*newest, *counting, *sent, *beside] or [NOTHING])
         of_beside = answers[len(answers) - len(beside) :] if beside else []
         if self.one_shard and any(answer.get("_shards", {}).get("total", 1) > 1 for answer in answers):
             self.one_shard = False
@@ -126,7 +121,7 @@ class CandidateSearcher:
             certain = terms.weighed(counts + postings_of(unseen, terms.distinct).counts)
             again = sorted_distinct(terms.rows[certain.weights != weighed.weights]).tolist()
             bodies, weighed = _bodies(candidate_queries, terms, values, certain, counts), certain
-            replies = iter(self._search([body for row in again if (body := bodies[row]) is not None]))
+            replies = iter(self._pages.answers([body for row in again if (body := bodies[row]) is not None]))
             for row in again:
                 found[row] = None if bodies[row] is None else next(replies)
         ids = [page_id for part in parts for page_id in part.ids]
@@ -167,46 +162,18 @@ class CandidateSearcher:
             }
             for places in documents
         ]
-        answers = self._server.call(
-            lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
+        server, name = self._pages.server, self._pages.name
+        answers = server.call(
+            lambda client: client.mtermvectors(index=name, docs=docs, filter_path=FREQUENCIES)
         )["docs"]
         for places, answer in zip(documents, answers, strict=True):
             if "error" in answer:
-                raise IndexUnavailable(self._server.name, reason_in(answer["error"]))
+                raise IndexUnavailable(server.name, reason_in(answer["error"]))
             # Of a term that no page carries nothing is said, and of a document without others only its name.
             for field, known in answer.get("term_vectors", {}).items():
                 for text, said in known["terms"].items():
                     counts[places[field][text]] = said["doc_freq"]
         return counts
-
-    def _search(self, bodies: Sequence[str]) -> list[Answer]:
-        """All searches in one request; those that fail are sent again with pauses, as a request would be."""
-        answers = self._send(bodies) if bodies else []
-        end = time.monotonic() + self._server.options.retry_seconds
-        for pause in pauses():
-            again = [place for place, answer in enumerate(answers) if partial_problem(answer)]
-            if not again:
-                break
-            if time.monotonic() + pause > end:
-                raise IndexUnavailable(self._server.name, partial_problem(answers[again[0]]))
-            time.sleep(pause)
-            repeated = self._send([bodies[place] for place in again])
-            for place, answer in zip(again, repeated, strict=True):
-                answers[place] = answer
-        return answers
-
-    def _send(self, bodies: Sequence[str]) -> list[Answer]:
-        # No answer is asked for twice: to keep it would only take room.
-        head = json.dumps(
-            {"index": self._index, "allow_partial_search_results": False, "request_cache": False}
-        )
-        searches: Any = [line for body in bodies for line in (head, body)]  # text goes as it is
-
-        def ask(client: Elasticsearch) -> list[Answer]:
-            answers: list[Answer] = client.msearch(searches=searches)["responses"]
-            return [answer for _, answer in zip(bodies, answers, strict=True)]
-
-        return self._server.call(ask)
 
 
 def _counts(values: TermValues, places: Sequence[int]) -> list[str]:

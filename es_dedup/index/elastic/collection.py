@@ -186,20 +186,35 @@ class Collection:
             IndexUnavailable: a part of the index did not answer.
         """
         found: list[Sequence[Document]] = []
-        bodies = [{"query": query, "sort": list(sort), "size": WINDOW} for query, sort in asked]
-        for (query, sort), hits in zip(asked, self._searches(bodies), strict=True):
+        options = {"size": WINDOW, "track_total_hits": False}
+        bodies = [{"query": query, "sort": list(sort), **options} for query, sort in asked]
+        answers = self.answers(bodies) if len(bodies) > 1 else map(self.answer, bodies)
+        for (query, sort), hits in zip(asked, map(self.hits_in, answers), strict=True):
             more = self.pages(query, sort, after=hits[-1]["sort"]) if len(hits) == WINDOW else ()
             found.append([*hits, *(hit for some in more for hit in some)])
         return found
 
-    def _searches(self, bodies: Sequence[Mapping[str, Any]]) -> list[Sequence[Document]]:
-        """The hits of some searches in one request."""
-        if len(bodies) <= 1:
-            return [self.hits(body) for body in bodies]
-        head = {"index": self.name, "allow_partial_search_results": False}
-        lines = [line for body in bodies for line in (head, {"track_total_hits": False, **body})]
-        answers = self.server.call(lambda client: _all_answered(client.msearch(searches=lines)["responses"]))
-        return [self.hits_in(answer) for _, answer in zip(bodies, answers, strict=True)]
+    def answers(self, bodies: Sequence[str | Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The answers of some searches in one request; those that fail are sent again with pauses, as a request would be.
+
+        Raises:
+            IndexUnavailable: a part of the index did not answer.
+        """
+        # No answer is asked for twice: to keep it would only take room.
+        options = {"index": self.name, "allow_partial_search_results": False, "request_cache": False}
+        head, left = json.dumps(options), list(range(len(bodies)))
+        found: dict[int, Mapping[str, Any]] = {}
+        end = time.monotonic() + self.server.options.retry_seconds
+        for pause in pauses() if left else ():
+            searches = [line for place in left for line in (head, bodies[place])]
+            found.update(zip(left, self.server.call(partial(_msearch, searches)), strict=True))
+            left = [place for place in left if partial_problem(found[place])]
+            if not left:
+                break
+            if time.monotonic() + pause > end:
+                raise IndexUnavailable(self.server.name, partial_problem(found[left[0]]))
+            time.sleep(pause)
+        return [found[place] for place in range(len(bodies))]
 
     # Writing
 
@@ -354,11 +369,9 @@ def any_of(field: str, values: Sequence[str]) -> dict[str, Any]:
     return {"bool": {"filter": [{"terms": {field: list(values)}}]}}
 
 
-def _all_answered(answers: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    for answer in answers:
-        if answer.get("status") in BUSY:
-            raise Unanswered(partial_problem(answer))
-    return answers
+def _msearch(searches: Sequence[Any], client: Elasticsearch) -> list[Mapping[str, Any]]:
+    answers = client.msearch(searches=searches)["responses"]
+    return [answer for _, answer in zip(searches[::2], answers, strict=True)]
 
 
 def _as_list(fields: Fields) -> list[str] | bool:

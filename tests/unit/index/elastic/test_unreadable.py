@@ -82,7 +82,7 @@ def test_writing(server: Server) -> None:
 
 def test_searching_for_candidates(server: Server) -> None:
     with pytest.raises(UnreadableAnswer):
-        CandidateSearcher(Collection(server, "i"), PageWriteCache(), Schema(server, "i"))._search(["{}"])
+        CandidateSearcher(Collection(server, "i"), PageWriteCache(), Schema(server, "i")).ask([], ["{}"])
 
 
 @pytest.mark.parametrize(
