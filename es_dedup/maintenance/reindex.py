@@ -183,9 +183,7 @@ def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str]
             report_progress(f"stage {stage}")
 
     runner = Runner(context, observe)
-    under_way = [each for each in context.jobs.jobs(unfinished=True) if each.what == what]
-    job = under_way[0] if under_way else runner.start(what, {"target": None, "force": True})
-    runner.set_state(job.id, JobState.RUNNING)
+    job, _ = runner.begin(what, {"force": True})
     return dict(runner.run(job.id).counts)
 
 
