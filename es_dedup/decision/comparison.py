@@ -238,10 +238,9 @@ def measured(
     measures = measure(ours.coverage, left_rows, theirs.coverage, right_rows, left_weights, right_weights)
     titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    given = ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows]
     tokens = ours.coverage.tokens[left_rows], theirs.coverage.tokens[right_rows]
     ours_days, theirs_days = left.days[left_rows], right.days[right_rows]
-    dated = (ours_days > 0) & (theirs_days > 0) & (given | _of_a_series(measures, tokens))
+    dated = (ours_days > 0) & (theirs_days > 0) & (titled | _of_a_series(measures, tokens))
     in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows, titled)
     context = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
