@@ -351,12 +351,16 @@ def _spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _without_name(pages: PostingSample) -> NDArray[np.uint64]:
-    """The title signatures without the terms that most titles have."""
-    titled = pages.titles[pages.titled]
-    if len(titled) < NAMED_FROM:
-        return pages.titles
-    having = np.unpackbits(titled.view(np.uint8), axis=1).mean(axis=0)
-    return np.asarray(pages.titles & np.packbits(having < NAME).view(np.uint64))
+    """The title signatures without the terms that most titles have, of all pages or of those of the page's site."""
+    titles, rows = pages.titles.copy(), np.flatnonzero(pages.titled)
+    rows = rows[np.argsort(pages.sites[rows], kind="stable")]
+    ends = (np.flatnonzero(np.diff(pages.sites[rows], append=-1)) + 1).tolist()
+    for start, end in ((0, len(rows)), *zip((0, *ends), ends, strict=False)):
+        some = rows[start:end]
+        if len(some) >= NAMED_FROM:
+            having = np.unpackbits(titles[some].view(np.uint8), axis=1).mean(axis=0)
+            titles[some] &= np.packbits(having < NAME).view(np.uint64)
+    return titles
 
 
 def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:

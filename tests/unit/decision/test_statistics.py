@@ -116,8 +116,16 @@ class TestWeights:
         assert not decided.relation.same
         assert decided.evidence["discounted_clauses"] == 2 * len(NOTICE)
 
-    def test_a_notice_below_titles_that_begin_with_the_name_of_the_site_is_template(self) -> None:
-        pages = [replace(page, title=f"晨光周报编辑部：{page.title}") for page in template_pages(12)]
+    @pytest.mark.parametrize(
+        "names", [("晨光周报编辑部",), ("晨光周报编辑部", "海港都市新闻网", "山村农业广播站")]
+    )
+    def test_a_notice_below_titles_that_begin_with_the_name_of_the_site_is_template(
+        self, names: tuple[str, ...]
+    ) -> None:
+        pages = [
+            replace(page, title=f"{names[at % len(names)]}：{page.title}")
+            for at, page in enumerate(template_pages(60))
+        ]
         assert max(clause_weights(learned(pages), NOTICE)) <= 0.2
 
     def test_a_wire_story_reprinted_under_like_titles_is_content(self) -> None:
