@@ -236,7 +236,10 @@ def measured(
     left_weights = weights or statistics.weights(ours.coverage)
     right_weights = left_weights if right is left else statistics.weights(theirs.coverage)
     measures = measure(ours.coverage, left_rows, theirs.coverage, right_rows, left_weights, right_weights)
+    given = ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows]
     titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
+    # the names of two columns say nothing of their pages, but tell them apart
+    titled |= given & (measures.title_overlap < TITLES_AGREE)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
     tokens = ours.coverage.tokens[left_rows], theirs.coverage.tokens[right_rows]
     ours_days, theirs_days = left.days[left_rows], right.days[right_rows]

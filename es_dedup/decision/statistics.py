@@ -218,13 +218,15 @@ class PostingSample(NamedTuple):
     def placeholders(self) -> NDArray[np.int64]:
         """Titles that say nothing, ascending: those of ``PLACEHOLDER_FROM`` pages or more that do not speak of them, or that are of one site.
 
-        A page counts if it is unlike the next one with its title, in the order of the keys: reprints and versions are alike.
+        A page counts if it differs from the next one with its title, in the order of the keys, and where they speak of it if they
+        are unlike as wholes, which reprints and versions are not.
         """
         order = np.lexsort((self.keys, self.title_groups, self.title_sums))
         order = order[self.title_sums[order] >= 0]
         titles = np.stack((self.title_sums, self.title_groups))[:, order]
         bits = np.bitwise_count(self.fingerprints[order[1:]] ^ self.fingerprints[order[:-1]])
-        unlike = (titles[:, 1:] == titles[:, :-1]).all(axis=0) & (bits > ALIKE_BITS)
+        least = np.where(titles[1, 1:] > 0, ALIKE_BITS, 0)
+        unlike = (titles[:, 1:] == titles[:, :-1]).all(axis=0) & (bits > least)
         # where they are not counted, numpy loads its masked arrays
         titles, counts = np.unique(titles[:, 1:][:, unlike], axis=1, return_counts=True)
         return np.unique(titles[0, counts + 1 >= PLACEHOLDER_FROM], return_counts=True)[0]

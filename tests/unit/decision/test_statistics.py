@@ -218,6 +218,8 @@ def test_one_title_for_many_pages_says_nothing_unless_texts_on_many_sites_speak_
     assert len(statistics.placeholders) == (not counts)
     post, again = (Small((*lines(3, 8), *lines(4, more)), title, 100 + 100 * more) for more in (0, 1))
     assert decide_pair(post, again, statistics).relation.same is not counts, "days count between titled pages"
+    other = decide_pair(post, replace(again, title="山村农业广播站", day=0), statistics)
+    assert other.reason == "shared text is not what the titles are about", "two columns are told apart"
     assert not len(learned(pages[:9]).placeholders), "fewer may tell one story"
     assert not len(learned([pages[0]] * 12).placeholders), "nor are copies of one page counted"
 
