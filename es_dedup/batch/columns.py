@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup import native
 from es_dedup.text.ragged import gather, owners_of, row_ranges, sorted_distinct
 
 if TYPE_CHECKING:
@@ -89,11 +88,6 @@ class Column:
         else:
             distinct, at = np.unique(rows, return_inverse=True)
             values, offsets = self.take(distinct)
-        if native.core:
-            found: Rows = native.core.at_most(
-                values, offsets, np.ascontiguousarray(at), bounds.astype(np.uint64, order="C")
-            )
-            return found
         above = np.uint64(32)  # with the row above the value, elements ascend over all rows
         ordered = (owners_of(offsets).astype(np.uint64) << above) | values
         wanted = (at.astype(np.uint64) << above) | bounds

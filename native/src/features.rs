@@ -262,20 +262,12 @@ impl Work {
 
 /// The largest of the `most` smallest values, which ascend; `COMPLETE` where there are no more.
 fn threshold(values: &[u32], most: usize) -> u32 {
-    if values.len() > most {
-        values[most - 1]
-    } else {
-        COMPLETE
-    }
+    values.get(most).map_or(COMPLETE, |_| values[most - 1])
 }
 
 /// Tokens of a gram that begins with a single character, or with a word.
 fn gram_size(single: bool) -> usize {
-    if single {
-        CJK_GRAM
-    } else {
-        WORD_GRAM
-    }
+    [WORD_GRAM, CJK_GRAM][usize::from(single)]
 }
 
 /// SimHash over pairs of neighbouring tokens, or over the only token; 0 without tokens.
@@ -301,10 +293,7 @@ fn fingerprint(hashes: &[u64]) -> u64 {
             (*plane, carry) = (*plane ^ carry, *plane & carry);
         }
     }
-    let total = match hashes.len() {
-        count @ 0..=1 => count as u64,
-        count => count as u64 - 1,
-    };
+    let total = hashes.windows(2).len().max(hashes.len().min(1)) as u64;
     // A bit is set where its counter is above half of all: counters are compared with it from the highest plane down.
     let half = total / 2;
     let (mut above, mut equal) = (0u64, !0u64);

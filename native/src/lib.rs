@@ -41,7 +41,7 @@ mod es_dedup_native {
 
     /// Raised when any function takes or gives anything else than before, other results too; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 7;
+    const INTERFACE: u32 = 8;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
@@ -206,28 +206,6 @@ mod es_dedup_native {
             _ => return Err(PyTypeError::new_err("values of two widths")),
         };
         Ok((at.into_pyarray(py), places.into_pyarray(py)))
-    }
-
-    #[pyfunction]
-    fn at_most<'py>(
-        py: Python<'py>,
-        values: Hashes<'py>,
-        offsets: Array<'py, i64>,
-        rows: Array<'py, i64>,
-        bounds: Array<'py, u64>,
-    ) -> PyResult<NewArray<'py, i64>> {
-        let (offsets, rows, bounds) = (offsets.as_slice()?, rows.as_slice()?, bounds.as_slice()?);
-        let counts = match &values {
-            Hashes::Short(values) => {
-                let values = values.as_slice()?;
-                without_lock(py, || search::at_most(values, offsets, rows, bounds))?
-            }
-            Hashes::Long(values) => {
-                let values = values.as_slice()?;
-                without_lock(py, || search::at_most(values, offsets, rows, bounds))?
-            }
-        };
-        Ok(counts.into_pyarray(py))
     }
 
     /// `facts`: two values a row, one row after the other, or none.

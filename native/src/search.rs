@@ -1,5 +1,4 @@
-//! Look-ups in ascending values: known values, bounds, and rows that share terms, as `es_dedup.text.ragged` and
-//! `es_dedup.batch.join`.
+//! Look-ups in ascending values, and rows that share terms, as `es_dedup.text.ragged` and `es_dedup.batch.join`.
 
 use crate::threads::{in_threads, ranges};
 
@@ -44,16 +43,6 @@ pub fn find<T: Copy + Ord + Into<u64>>(
         }
     }
     (at, places)
-}
-
-/// How many values of each row, which ascend within the row, are at most the row's bound.
-pub fn at_most<T: Copy + Into<u64>>(values: &[T], offsets: &[i64], rows: &[i64], bounds: &[u64]) -> Vec<i64> {
-    let count = |(&row, &bound): (&i64, &u64)| {
-        let row = row as usize;
-        let values = &values[offsets[row] as usize..offsets[row + 1] as usize];
-        values.partition_point(|&value| value.into() <= bound) as i64
-    };
-    rows.iter().zip(bounds).map(count).collect()
 }
 
 /// The postings that answer: element `i` is a term that row `query[i]` asks for, answered by `counts[i]` of `owners` from `starts[i]`.
