@@ -16,6 +16,8 @@ def plain_value(value: Any) -> Any:
     Of a list of one value (a field of Scrapy's ``ItemLoader``), or an object around one, the value; of a list of texts, as of
     paragraphs, one text with line ends between them; a list without values is None; a key of its own type (UUID, ObjectId) is text.
     """
+    if isinstance(value, str):
+        return value
     if isinstance(value, UUID) or type(value).__name__ == "ObjectId":
         return str(value)
     if isinstance(value, Mapping):
