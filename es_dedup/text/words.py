@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
 
 KEPT_CHARACTERS: Final = 1 << 19
-"""Of all words whose facts a process keeps, about 40 MB."""
+"""Of all words whose facts a process keeps, in about 25 MB."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
