@@ -286,11 +286,10 @@ fn fingerprint(hashes: &[u64]) -> u64 {
         let (ones, other) = sum(ones, third, fourth);
         let (twos, mut carry) = sum(planes[1], carry, other);
         (planes[0], planes[1]) = (ones, twos);
-        for plane in &mut planes[2..] {
-            if carry == 0 {
-                break;
-            }
-            (*plane, carry) = (*plane ^ carry, *plane & carry);
+        let mut plane = 2;
+        while carry != 0 {
+            (planes[plane], carry) = (planes[plane] ^ carry, planes[plane] & carry);
+            plane += 1;
         }
     }
     let total = hashes.windows(2).len().max(hashes.len().min(1)) as u64;

@@ -273,11 +273,10 @@ fn by_remainders(of: &[usize], common: bool, pages: Pages<'_>, votes: &mut Votes
             mean.add(votes.of(triple, common, pages), true);
         }
     }
-    if mean.count > 0.0 {
-        mean.value()
-    } else {
-        1.0
+    if mean.count == 0.0 {
+        return 1.0;
     }
+    mean.value()
 }
 
 /// How strongly the remainders of three pages indicate that their shared text is content.

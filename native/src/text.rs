@@ -46,25 +46,19 @@ pub fn mapped_codes(codes: &[u32], mapped: &[u32]) -> Vec<u32> {
 
 /// Texts without removed characters (0), each run of white space one newline or one space, none at a page's ends.
 pub fn collapsed(texts: Texts<'_>) -> (Vec<u32>, Vec<i64>) {
+    let between = |code: &u32| matches!(*code, 0 | SPACE | NEWLINE);
     let mut result = Vec::with_capacity(texts.codes.len());
     let mut offsets = Vec::with_capacity(texts.offsets.len());
     offsets.push(0);
     for page in 0..texts.count() {
         let begin = result.len();
         let mut waiting = None;
-        for &code in texts.page(page) {
-            match code {
-                0 => {}
-                SPACE => waiting = waiting.or(Some(SPACE)),
-                NEWLINE => waiting = Some(NEWLINE),
-                _ => {
-                    if let Some(white) = waiting.take() {
-                        if result.len() > begin {
-                            result.push(white);
-                        }
-                    }
-                    result.push(code);
-                }
+        for run in texts.page(page).chunk_by(|one, other| between(one) == between(other)) {
+            if between(&run[0]) {
+                waiting = run.iter().filter(|&&code| code != 0).min(); // a newline is less than a space
+            } else {
+                result.extend(waiting.take().filter(|_| result.len() > begin));
+                result.extend_from_slice(run);
             }
         }
         offsets.push(result.len() as i64);
