@@ -112,7 +112,7 @@ impl Work {
         columns.fingerprints.push(fingerprint(&self.body.hashes));
         self.periods(text, given.window, columns);
         columns.hashes.push(xxh3_64_with_seed(cast_slice(&self.dense), SEED));
-        let singles = self.body.single.iter().filter(|&&single| single).count();
+        let singles = self.body.each.iter().filter(|token| token.single).count();
         columns.tokens.push((2 * self.body.count() - singles) as u32);
 
         let terms = title_terms(&self.title, &self.body, given.language.function_words);
@@ -162,8 +162,8 @@ impl Work {
 
     /// The smallest distinct gram hashes, each with the terms of the title that begin in its first tokens.
     fn sample_grams(&mut self, columns: &mut Columns) {
-        let (single, count) = (&self.body.single, self.body.count());
-        let last_is_word = count >= WORD_GRAM && !single[count - WORD_GRAM];
+        let count = self.body.count();
+        let last_is_word = count >= WORD_GRAM && !self.body.each[count - WORD_GRAM].single;
         let total = count.saturating_sub(CJK_GRAM - 1) + usize::from(last_is_word);
         let limit = (total / SKETCH_SHARE).clamp(SKETCH_LEAST, SKETCH_MOST);
         let mut share = ((limit as f64 * 1.5 + 40.0) / total.max(1) as f64).min(1.0);
@@ -198,7 +198,7 @@ impl Work {
         let mut kept = 0;
         self.grams.resize(tokens.count(), 0);
         for at in 0..tokens.count() {
-            let Some(gram) = tokens.hashes.get(at..at + gram_size(tokens.single[at])) else { continue };
+            let Some(gram) = tokens.hashes.get(at..at + gram_size(tokens.each[at].single)) else { continue };
             let sum =
                 gram.iter().zip(powers).fold(0u64, |sum, (hash, power)| sum.wrapping_add(hash.wrapping_mul(power)));
             let hash = high(mix(sum));
@@ -234,14 +234,14 @@ impl Work {
         self.clauses.clear();
         let mut at = 0;
         while at < tokens.count() {
-            let number = tokens.clause[at];
+            let number = tokens.each[at].clause;
             let mut hash = Polynomial::new(TOKEN_BASE);
             let mut masked = Polynomial::new(TOKEN_BASE);
             let mut clause = Clause { hash: 0, masked: 0, characters: 0, mask: 0 };
             let (mut numeric, mut in_number) = (false, false);
-            while at < tokens.count() && tokens.clause[at] == number {
+            while at < tokens.count() && tokens.each[at].clause == number {
                 hash.push(tokens.hashes[at]);
-                clause.characters += tokens.ends[at] - tokens.starts[at];
+                clause.characters += tokens.each[at].end - tokens.each[at].start;
                 clause.mask |= self.masks[at];
                 if any_numbers {
                     let figure = self.numbers[at];

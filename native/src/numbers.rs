@@ -10,11 +10,11 @@ const GROUP: u32 = 3;
 /// Marks tokens that are numbers: digit runs, runs of Chinese numerals, a numeral before a unit; whether there are any.
 pub fn mark_numbers(tokens: &Tokens, numbers: &mut Vec<bool>) -> bool {
     numbers.clear();
-    let same_clause = |one: usize, other: usize| tokens.clause[one] == tokens.clause[other];
-    let figure = |at: usize| tokens.digits[at] || tokens.is_numeral(at);
+    let same_clause = |one: usize, other: usize| tokens.each[one].clause == tokens.each[other].clause;
+    let figure = |at: usize| tokens.each[at].digits || tokens.is_numeral(at);
     numbers.extend((0..tokens.count()).map(|at| {
-        if tokens.digits[at] || !tokens.is_numeral(at) {
-            return tokens.digits[at];
+        if tokens.each[at].digits || !tokens.is_numeral(at) {
+            return tokens.each[at].digits;
         }
         let next = at + 1;
         next < tokens.count() && same_clause(at, next) && (figure(next) || tokens.is_unit(next))
@@ -33,8 +33,8 @@ struct Joined {
 pub fn number_runs(codes: &[u32], tokens: &Tokens, numbers: &[bool]) -> Vec<u64> {
     let joined = with_thousands_joined(codes, tokens, numbers);
     let last = joined.len() - 1;
-    let clause = |at: usize| tokens.clause[joined[at].token];
-    let first_code = |at: usize| tokens.first[joined[at].token];
+    let clause = |at: usize| tokens.each[joined[at].token].clause;
+    let first_code = |at: usize| tokens.each[joined[at].token].first;
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for at in (0..joined.len()).filter(|&at| numbers[joined[at].token]) {
         match runs.last_mut() {
@@ -65,21 +65,21 @@ pub fn number_runs(codes: &[u32], tokens: &Tokens, numbers: &[bool]) -> Vec<u64>
 }
 
 fn with_thousands_joined(codes: &[u32], tokens: &Tokens, numbers: &[bool]) -> Vec<Joined> {
-    let size = |at: usize| tokens.ends[at] - tokens.starts[at];
+    let size = |at: usize| tokens.each[at].end - tokens.each[at].start;
     let is_group_after = |at: usize, next: usize| {
         next < tokens.count()
             && numbers[next]
-            && !tokens.single[next]
+            && !tokens.each[next].single
             && size(next) == GROUP
             && size(at) <= GROUP
-            && tokens.starts[next] == tokens.ends[at] + 1
-            && codes[tokens.ends[at] as usize] == COMMA
+            && tokens.each[next].start == tokens.each[at].end + 1
+            && codes[tokens.each[at].end as usize] == COMMA
     };
     let mut joined = Vec::with_capacity(tokens.count());
     let mut token = 0;
     while token < tokens.count() {
         let mut end = token;
-        if numbers[token] && !tokens.single[token] {
+        if numbers[token] && !tokens.each[token].single {
             while is_group_after(end, end + 1) {
                 end += 1;
             }
@@ -87,7 +87,7 @@ fn with_thousands_joined(codes: &[u32], tokens: &Tokens, numbers: &[bool]) -> Ve
         let hash = if end == token {
             tokens.hashes[token]
         } else {
-            let figures = &codes[tokens.starts[token] as usize..tokens.ends[end] as usize];
+            let figures = &codes[tokens.each[token].start as usize..tokens.each[end].end as usize];
             let digits = figures.iter().filter(|&&code| code != COMMA);
             sequence_hash(digits.map(|&code| mix(u64::from(code))), CHARACTER_BASE)
         };

@@ -28,7 +28,7 @@ pub fn title_terms(title: &Tokens, body: &Tokens, function_words: &[u64]) -> Vec
     for at in 0..count {
         let term = term_at(tokens, at);
         let names_something =
-            tokens.begins_pair(at) || !tokens.single[at] && function_words.binary_search(&term).is_err();
+            tokens.begins_pair(at) || !tokens.each[at].single && function_words.binary_search(&term).is_err();
         if names_something && terms.len() < MAX_TERMS && !terms.contains(&term) {
             terms.push(term);
         }

@@ -58,19 +58,25 @@ impl Language<'_> {
     }
 }
 
-/// Tokens of one page, column by column.
-///
-/// `starts` and `ends` are places in the page's codes, `clause` the running number of the clause within the page, `first` the
-/// first character, `digits` whether the token is a word of digits alone.
+/// Where a token begins and ends among the page's codes, and what it is.
+pub struct Token {
+    pub start: u32,
+    pub end: u32,
+    /// Running number of its clause within the page.
+    pub clause: u32,
+    /// Its first character.
+    pub first: u32,
+    /// Whether it is a single character, as Chinese ones are.
+    pub single: bool,
+    /// Whether it is a word of digits alone.
+    pub digits: bool,
+}
+
+/// Tokens of one page, and the hash of each.
 #[derive(Default)]
 pub struct Tokens {
     pub hashes: Vec<u64>,
-    pub single: Vec<bool>,
-    pub starts: Vec<u32>,
-    pub ends: Vec<u32>,
-    pub clause: Vec<u32>,
-    pub first: Vec<u32>,
-    pub digits: Vec<bool>,
+    pub each: Vec<Token>,
 }
 
 impl Tokens {
@@ -81,35 +87,29 @@ impl Tokens {
     /// Whether a token and the next one of its clause are both single characters.
     #[inline(always)]
     pub fn begins_pair(&self, at: usize) -> bool {
-        at + 1 < self.count() && self.single[at] && self.single[at + 1] && self.clause[at] == self.clause[at + 1]
+        at + 1 < self.count()
+            && self.each[at].single
+            && self.each[at + 1].single
+            && self.each[at].clause == self.each[at + 1].clause
     }
 
     pub fn is_numeral(&self, at: usize) -> bool {
-        self.single[at] && role(self.first[at]) & NUMERAL != 0
+        self.each[at].single && role(self.each[at].first) & NUMERAL != 0
     }
 
     pub fn is_unit(&self, at: usize) -> bool {
-        self.single[at] && role(self.first[at]) & UNIT != 0
+        self.each[at].single && role(self.each[at].first) & UNIT != 0
     }
 
     /// Whether the token begins with a character that follows the date in an agency's dateline.
     pub fn marks_dateline(&self, at: usize) -> bool {
-        role(self.first[at]) & DATELINE != 0
-    }
-
-    fn clear(&mut self) {
-        self.hashes.clear();
-        self.single.clear();
-        self.starts.clear();
-        self.ends.clear();
-        self.clause.clear();
-        self.first.clear();
-        self.digits.clear();
+        role(self.each[at].first) & DATELINE != 0
     }
 
     /// Replaces the tokens by those of a normalised text.
     pub fn read(&mut self, codes: &[u32], language: Language<'_>) {
-        self.clear();
+        self.hashes.clear();
+        self.each.clear();
         let mut clauses = 0;
         let mut new_clause = true;
         let mut at = 0;
@@ -137,12 +137,8 @@ impl Tokens {
                 }
             }
             self.hashes.push(hash.hash());
-            self.single.push(kind == CJK);
-            self.starts.push(start as u32);
-            self.ends.push(at as u32);
-            self.clause.push(clauses - 1);
-            self.first.push(code);
-            self.digits.push(digits);
+            let (start, end, clause) = (start as u32, at as u32, clauses - 1);
+            self.each.push(Token { start, end, clause, first: code, single: kind == CJK, digits });
         }
     }
 }
