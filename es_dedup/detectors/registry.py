@@ -7,11 +7,11 @@ Traps:
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup import detectors
 from es_dedup.errors import ConfigError
+from es_dedup.settings import methods
 from es_dedup.text import synonyms
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ def detector_names() -> tuple[str, ...]:
     return tuple(sorted(_FACTORIES))
 
 
+methods.known[methods.DETECTORS] = detector_names
+
+
 def register(name: str, factory: Factory) -> None:
     """Add a method under a name of its own.
 
@@ -68,9 +71,11 @@ def create_detectors(settings: Settings) -> dict[str, Detector[Any]]:
     Raises:
         ConfigError: names that are not registered, or a name given twice; all are named at once.
     """
-    problems = [*_problems(settings.detectors)]
+    problems = tuple(
+        f"detectors: {each}" for each in methods.wrong_names(settings.detectors, methods.DETECTORS)
+    )
     if problems:
-        raise ConfigError(tuple(problems))
+        raise ConfigError(problems)
     return {name: _FACTORIES[name](settings) for name in settings.detectors}
 
 
@@ -79,16 +84,3 @@ def detector_versions(settings: Settings, also: Collection[str] = ()) -> dict[st
     names = tuple(dict.fromkeys((*settings.detectors, *also)))
     created = create_detectors(settings.model_copy(update={"detectors": names}))
     return {name: detector.version for name, detector in created.items()}
-
-
-def _problems(names: tuple[str, ...]) -> list[str]:
-    known = detector_names()
-    problems = []
-    for name in dict.fromkeys(names):
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            problems.append(f"detectors must be of {', '.join(known)}, got {name!r}{hint}")
-        elif names.count(name) > 1:
-            problems.append(f"detectors names {name!r} {names.count(name)} times, once is enough")
-    return problems

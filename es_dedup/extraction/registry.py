@@ -13,6 +13,7 @@ from es_dedup.extraction.metadata.addresses import site_of, storable
 from es_dedup.extraction.page_to_content import HtmlExtractor
 from es_dedup.extraction.plain_extractor import plain_text
 from es_dedup.model import Content, PageKind, Skipped
+from es_dedup.settings import methods
 from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ _OF_FRAGMENTS: Final = ExtractionConfig(extractor="plain")
 def extractor_names() -> tuple[str, ...]:
     """Names that ``create_extractor`` knows, in alphabetical order."""
     return tuple(sorted(_METHODS))
+
+
+methods.known[methods.EXTRACTOR] = extractor_names
 
 
 def register(name: str, method: MainText) -> None:
@@ -50,12 +54,10 @@ def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
         ConfigError: no extractor of that name, or a block model that cannot be read.
     """
     config = config or ExtractionConfig(extractor=DEFAULT_EXTRACTOR)
-    method = _METHODS.get(config.extractor)
-    if method is None:
-        known = ", ".join(extractor_names())
-        raise ConfigError((f"extraction.extractor must be one of {known}, got {config.extractor!r}",))
+    if problems := tuple(methods.wrong_names((config.extractor,), methods.EXTRACTOR)):
+        raise ConfigError((f"extraction.extractor: {problems[0]}",))
     load_model(config.model)
-    return HtmlExtractor(config.extractor, method, config)
+    return HtmlExtractor(config.extractor, _METHODS[config.extractor], config)
 
 
 @lru_cache(maxsize=8)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from es_dedup.errors import ConfigError, wrong_type
-from es_dedup.settings import presets
+from es_dedup.settings import methods, presets
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.settings.files import read_regular
 from es_dedup.settings.sections import (
@@ -191,6 +191,7 @@ def load_settings(
         (_flatten(overrides or {}), "argument"),
     )
     problems += _take_unknown(values, origins)
+    problems += _wrong_names(values, origins)
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as error:
@@ -362,6 +363,16 @@ def _take_unknown(values: dict[str, Any], origins: Mapping[str, str]) -> Iterato
             yield f"{_place(key, origins[key])}: must be a section, written [{key}]"
         else:
             yield f"{_place(key, origins[key])}: unknown key{_hint(key, known)}"
+
+
+def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with names of methods; values of other types are left to the model."""
+    for key in (*methods.known, "elastic.also_stored"):
+        given = values.get(key, ())
+        names = (given,) if isinstance(given, str) else given
+        if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+            of = key if key in methods.known else methods.DETECTORS
+            yield from (f"{_place(key, origins[key])}: {each}" for each in methods.wrong_names(names, of))
 
 
 def _variable(key: str) -> str:

@@ -1,12 +1,15 @@
 """Settings: where they come from, what is refused and how."""
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from es_dedup.errors import ConfigError
+from es_dedup.settings import methods
 from es_dedup.settings.loading import Settings, describe, load_settings
 
 
@@ -199,6 +202,32 @@ def test_settings_made_in_code_are_described_as_arguments() -> None:
 def test_settings_survive_pickling() -> None:
     settings = load_settings(overrides={"workers": 2}, environ={})
     assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_names_of_methods_are_checked_with_everything_else(file: Path) -> None:
+    file.write_text(
+        '[elastic]\nalso_stored = ["nope", "dwdcs", "dwdcs"]\n[extraction]\nextractor = "plian"\n[index]\nlimt = 1\n',
+        encoding="utf-8",
+    )
+    said = problems_of(file, {"ES_DEDUP_DETECTORS": "simhash,simhsah"})
+    known, extractors = (", ".join(methods.known[key]()) for key in (methods.DETECTORS, methods.EXTRACTOR))
+    for part in (
+        str(file),
+        "5 problem(s)",
+        f"environment variable ES_DEDUP_DETECTORS: must be of {known}, got 'simhsah'; did you mean simhash?",
+        f"elastic.also_stored: must be of {known}, got 'nope'",
+        "elastic.also_stored: names 'dwdcs' 2 times",
+        f"extraction.extractor: must be one of {extractors}, got 'plian'; did you mean plain?",
+        "index.limt",
+    ):
+        assert part in said
+
+
+def test_the_built_in_methods_are_those_of_the_registries() -> None:
+    code = "from es_dedup.settings.methods import known; before = {key: names() for key, names in known.items()};"
+    code += "from es_dedup.detectors import registry; from es_dedup.extraction import registry;"
+    code += "assert before == {key: names() for key, names in known.items()}"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_of_the_voters_of_a_preset_those_that_are_enabled_vote(tmp_path: Path) -> None:
