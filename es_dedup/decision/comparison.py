@@ -9,15 +9,17 @@ import numpy as np
 
 from es_dedup.decision import rules
 from es_dedup.decision.pair_context import PairContext
+from es_dedup.decision.statistics import spoken
 from es_dedup.decision.thresholds import TITLES_AGREE, Thresholds, thresholds_of
 from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
-from es_dedup.detectors.coverage_pairs import PairMeasures, measure, run_shares
+from es_dedup.detectors.coverage_pairs import PairMeasures, measure, run_shares, uniform_weights
 from es_dedup.detectors.features import features_of
 from es_dedup.detectors.packed_features import packed_detectors
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Edge, PairDecision, Relation, Verdict
+from es_dedup.text.ragged import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
+    from es_dedup.detectors.coverage_features import CoverageTable
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.detectors.port import Detector
@@ -238,18 +241,21 @@ def measured(
     measures = measure(ours.coverage, left_rows, theirs.coverage, right_rows, left_weights, right_weights)
     given = ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows]
     titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
-    # the names of two columns say nothing of their pages, but tell them apart
-    titled |= given & (measures.title_overlap < TITLES_AGREE)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    tokens = ours.coverage.tokens[left_rows], theirs.coverage.tokens[right_rows]
+    columns = np.flatnonzero(given & ~titled & ~same & (measures.title_overlap < TITLES_AGREE))
+    # the names of two columns say nothing of their pages, but tell them apart if the texts speak of them
+    titled[columns] = spoken(ours.coverage, left_rows[columns]) & spoken(theirs.coverage, right_rows[columns])
     ours_days, theirs_days = left.days[left_rows], right.days[right_rows]
-    dated = (ours_days > 0) & (theirs_days > 0) & (titled | _of_a_series(measures, tokens))
+    days = np.where((ours_days > 0) & (theirs_days > 0), np.abs(ours_days - theirs_days), 0)
+    untitled = np.flatnonzero((days > 0) & ~titled)
+    sides = take(ours.coverage, left_rows[untitled]), take(theirs.coverage, right_rows[untitled])
+    days[untitled[~_of_a_series(measures, untitled, *sides)]] = 0
     in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows, titled)
     context = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         titled,
-        np.where(dated, np.abs(ours_days - theirs_days), 0),
+        days,
         same,
         in_words,
         menus,
@@ -258,18 +264,19 @@ def measured(
 
 
 def _of_a_series(
-    measures: PairMeasures, tokens: tuple[NDArray[np.uint32], NDArray[np.uint32]]
+    measures: PairMeasures, pairs: NDArray[np.int64], left: CoverageTable, right: CoverageTable
 ) -> NDArray[np.bool_]:
     """Whether pages may be issues of a series: both have numbers that the other lacks, or template in common; shape (pairs,).
 
     Args:
-        measures: of the pairs.
-        tokens: units of the left and of the right pages.
+        measures: of these pairs and others.
+        pairs: the pairs asked about.
+        left, right: their pages, row by row.
     """
-    left, right = measures.left, measures.right
-    common = np.minimum(left.raw_cover * tokens[0], right.raw_cover * tokens[1])
-    other_numbers = (left.lost_numbers > 0) & (right.lost_numbers > 0)
-    return np.asarray(other_numbers | (measures.shared_tokens < OWN_TEXT * common))
+    rows, plain = np.arange(len(pairs)), (uniform_weights(left), uniform_weights(right))
+    common = measure(left, rows, right, rows, *plain).shared_tokens
+    other_numbers = (measures.left.lost_numbers[pairs] > 0) & (measures.right.lost_numbers[pairs] > 0)
+    return np.asarray(other_numbers | (measures.shared_tokens[pairs] < OWN_TEXT * common))
 
 
 def _untitled_in_words(

@@ -43,7 +43,7 @@ COMPARED_UNITS: Final = Fact(
     "compared_tokens", "units in common, boilerplate counted in untitled near copies only"
 )
 DAYS: Final = Fact(
-    "days", "days between the publications; 0 when one is unknown, or when a text without title is sent again"
+    "days", "days between the publications; 0 when one is unknown, or without titles and signs of a series"
 )
 TITLED: Final = Fact("titled", "both pages have titles", "a title is missing, or says nothing")
 TITLE_OVERLAP: Final = Fact("title_overlap", "overlap of the titles")

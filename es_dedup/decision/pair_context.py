@@ -17,7 +17,7 @@ class PairContext:
     Attributes:
         left_titles, right_titles: number of title terms of each page.
         titled: both pages have titles that say something of them.
-        days: days between the publications; 0 when one is unknown, or when a text without title is sent again.
+        days: days between the publications; 0 when one is unknown, or without titles and signs of a series.
         exact: the texts are equal, see ``FeatureTable.hashes``.
         in_words: both are written in words (Latin and the like, not Chinese characters) and one has no title.
         menus: of these, pairs whose pages both carry menus, lists or tables.

@@ -207,7 +207,7 @@ class PostingSample(NamedTuple):
             title_signatures(cover)[rows],
             cover.titled[rows],
             _title_sums(cover, rows),
-            np.where(_spoken(cover, rows), sites + 1, 0),
+            np.where(spoken(cover, rows), sites + 1, 0),
             table.fingerprints[rows],
             table.hashes[rows],
             days,
@@ -218,18 +218,20 @@ class PostingSample(NamedTuple):
     def placeholders(self) -> NDArray[np.int64]:
         """Titles that say nothing, ascending: those of ``PLACEHOLDER_FROM`` pages or more that do not speak of them, or that are of one site.
 
-        A page counts if it differs from the next one with its title, in the order of the keys, and where they speak of it if they
-        are unlike as wholes, which reprints and versions are not.
+        Pages of equal texts count once, and where they speak of it pages that are alike as wholes, as reprints and versions are.
         """
         order = np.lexsort((self.keys, self.title_groups, self.title_sums))
         order = order[self.title_sums[order] >= 0]
-        titles = np.stack((self.title_sums, self.title_groups))[:, order]
-        bits = np.bitwise_count(self.fingerprints[order[1:]] ^ self.fingerprints[order[:-1]])
-        least = np.where(titles[1, 1:] > 0, ALIKE_BITS, 0)
-        unlike = (titles[:, 1:] == titles[:, :-1]).all(axis=0) & (bits > least)
-        # where they are not counted, numpy loads its masked arrays
-        titles, counts = np.unique(titles[:, 1:][:, unlike], axis=1, return_counts=True)
-        return np.unique(titles[0, counts + 1 >= PLACEHOLDER_FROM], return_counts=True)[0]
+        titles = np.stack((self.title_sums, self.title_groups), axis=1)[order]
+        starts = np.flatnonzero((np.diff(titles, axis=0, prepend=-1) != 0).any(axis=1))
+        ends = np.append(starts[1:], len(order))
+        many = np.flatnonzero(ends - starts >= PLACEHOLDER_FROM)
+        found = set()
+        for start, end in zip(starts[many].tolist(), ends[many].tolist(), strict=True):
+            title, group = titles[start].tolist()
+            if _are_unlike(self.fingerprints[order[start:end]], ALIKE_BITS if group else 0):
+                found.add(title)
+        return np.array(sorted(found), dtype=np.int64)
 
     @classmethod
     def joined(cls, parts: Sequence[PostingSample]) -> PostingSample:
@@ -346,7 +348,16 @@ def _title_sums(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.int
     return np.where(cover.titled[rows], sums, -1)
 
 
-def _spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _are_unlike(fingerprints: NDArray[np.uint64], bits: int) -> bool:
+    """Whether ``PLACEHOLDER_FROM`` of the pages differ from each other by more bits."""
+    kinds = 0
+    while len(fingerprints) and kinds < PLACEHOLDER_FROM:
+        fingerprints = fingerprints[np.bitwise_count(fingerprints ^ fingerprints[0]) > bits]
+        kinds += 1
+    return kinds == PLACEHOLDER_FROM
+
+
+def spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether the text has more than ``SPOKEN`` of the title's terms; shape (rows,)."""
     terms = cover.title_offsets[rows + 1] - cover.title_offsets[rows]
     return np.asarray(np.bitwise_count(cover.body_mask[rows]) > SPOKEN * terms)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
 
 KEPT_CHARACTERS: Final = 1 << 19
-"""Of all words whose facts a process keeps, in about 25 MB."""
+"""Of all words whose facts a process keeps, in 20 to 70 MB."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -80,16 +80,23 @@ class _Vocabulary:
         with self._lock:
             if self._characters > KEPT_CHARACTERS:
                 self._begin()
-            met = self._numbers.words
-            before = len(met)
-            numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
-            new: list[tuple[int, int, Speech, int]] = []
-            while before + len(new) < len(met):
-                new.append(self._look_at(met[before + len(new)]))  # whose stem may be new, too
-            if len(met) > len(self._facts):
-                self._facts = np.concatenate((self._facts, np.zeros(len(met), dtype=_FACTS)))
-            self._facts[before : len(met)] = new
-            return numbers, met, self._facts
+            try:
+                return self._of(words)
+            except BaseException:  # words that are numbered but were not looked at, because of an interrupt
+                self._begin()
+                raise
+
+    def _of(self, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str], NDArray[np.void]]:
+        met = self._numbers.words
+        before = len(met)
+        numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
+        new: list[tuple[int, int, Speech, int]] = []
+        while before + len(new) < len(met):
+            new.append(self._look_at(met[before + len(new)]))  # whose stem may be new, too
+        if len(met) > len(self._facts):
+            self._facts = np.concatenate((self._facts, np.zeros(len(met), dtype=_FACTS)))
+        self._facts[before : len(met)] = new
+        return numbers, met, self._facts
 
     def _look_at(self, word: str) -> tuple[int, int, Speech, int]:
         self._characters += len(word)

@@ -161,7 +161,7 @@ def test_alternatives_are_told_apart_and_yes_or_no_is_a_sentence() -> None:
     short, late = why.split("; or ")
     assert short.startswith("units in common, boilerplate discounted 273: below 100 ")
     assert late.startswith(
-        "days between the publications; 0 when one is unknown, or when a text without title is sent again 1: from 30 "
+        "days between the publications; 0 when one is unknown, or without titles and signs of a series 1: from 30 "
     )
     untitled = explained(Small(STORY), Small((*STORY[:10], *lines(4, 2)))).rules
     assert (
@@ -173,7 +173,7 @@ def test_alternatives_are_told_apart_and_yes_or_no_is_a_sentence() -> None:
     )
     assert rows["much the same again on another day"] == (
         "rejects",
-        "units in common, boilerplate discounted 273, below 400, days between the publications; 0 when one is unknown, or when a text without title is sent again 40, at least 30",
+        "units in common, boilerplate discounted 273, below 400, days between the publications; 0 when one is unknown, or without titles and signs of a series 40, at least 30",
     )
     assert all(why == "" for outcome, why in rows.values() if outcome == "left out")
 

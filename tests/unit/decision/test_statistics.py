@@ -218,10 +218,30 @@ def test_one_title_for_many_pages_says_nothing_unless_texts_on_many_sites_speak_
     assert len(statistics.placeholders) == (not counts)
     post, again = (Small((*lines(3, 8), *lines(4, more)), title, 100 + 100 * more) for more in (0, 1))
     assert decide_pair(post, again, statistics).relation.same is not counts, "days count between titled pages"
-    other = decide_pair(post, replace(again, title="山村农业广播站", day=0), statistics)
-    assert other.reason == "shared text is not what the titles are about", "two columns are told apart"
     assert not len(learned(pages[:9]).placeholders), "fewer may tell one story"
     assert not len(learned([pages[0]] * 12).placeholders), "nor are copies of one page counted"
+
+
+@pytest.mark.parametrize("spoken", [False, True], ids=["names of sites", "columns of which the texts speak"])
+def test_titles_that_say_nothing_tell_pages_apart_only_if_the_texts_speak_of_them(*, spoken: bool) -> None:
+    names = ("海港都市新闻网", "山村农业广播站")
+
+    def page(seed: int, of: int) -> Small:
+        head = (f"{names[of]}播报",) if spoken else ()
+        return Small((*head, *lines(seed, 7)), names[of], site=f"{of}.example")
+
+    statistics = learned([page(100 + 50 * of + n, of) for of in (0, 1) for n in range(15)])
+    assert len(statistics.placeholders) == len(names)
+    found = decide_pair(page(100, 0), page(100, 1), statistics)
+    assert found.relation.same is not spoken, found.reason
+    equal = replace(page(100, 0), title=names[1], site="1.example")
+    assert decide_pair(page(100, 0), equal, statistics).relation.same
+
+
+def test_two_versions_of_a_story_do_not_make_its_headline_a_placeholder() -> None:
+    versions = (lines(10, 10), (*lines(10, 5), *lines(11, 12)))
+    pages = [Small((*versions[n % 2], *lines(3000 + n, 1)), lines(10, 1)[0][:10]) for n in range(40)]
+    assert not len(learned(pages).placeholders)
 
 
 def test_pages_without_words_or_titles_teach_nothing() -> None:

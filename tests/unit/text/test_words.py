@@ -136,3 +136,19 @@ def test_words_that_were_forgotten_and_threads_change_nothing(monkeypatch: pytes
         assert one.vocabulary == other.vocabulary
         for name in ("hashes", "speech", "sizes", "ids", "offsets", "sentence"):
             assert getattr(one, name).tolist() == getattr(other, name).tolist()
+
+
+def test_an_interrupt_leaves_no_word_without_its_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(word: str) -> int:
+        if word == "valley":
+            raise KeyboardInterrupt
+        return hash64(word)
+
+    expected = words_of("harbour bridge valley market")
+    monkeypatch.setattr("es_dedup.text.words.KEPT_CHARACTERS", 0)  # what was met before is forgotten
+    monkeypatch.setattr("es_dedup.text.words.hash64", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        words_of("harbour bridge valley market")
+    monkeypatch.undo()
+    found = words_of("harbour bridge valley market")
+    assert (found.vocabulary, found.hashes.tolist()) == (expected.vocabulary, expected.hashes.tolist())
