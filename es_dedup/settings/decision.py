@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from es_dedup.settings.sections import Section
 
@@ -16,7 +16,7 @@ class ThresholdsConfig(Section):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    needed_cover: tuple[Share, Share, Share] | None = None
+    needed_cover: tuple[Share, ...] | None = None
     """required coverage of the better covered page at 20, 100 and 400 units"""
     scattered: float | None = Field(None, ge=0, le=1)
     """exponent by which the required coverage falls if the unshared text is scattered over the page"""
@@ -36,7 +36,7 @@ class ThresholdsConfig(Section):
     long page, and for a passage, of which the titles are not compared"""
     own_title: float | None = Field(None, ge=0, le=1)
     """minimum share of its title terms that must occur in the body of a quoted text, and in each body of a passage"""
-    untitled_cover: tuple[Share, Share] | None = None
+    untitled_cover: tuple[Share, ...] | None = None
     """required coverage of the less covered page at 20 and 400 units if a title is missing, in Chinese and Japanese"""
     untitled_contained: float | None = Field(None, ge=0, le=1.01)
     """coverage of the better covered page that is sufficient instead"""
@@ -45,6 +45,14 @@ class ThresholdsConfig(Section):
     near_copy: float | None = Field(None, ge=0, le=1.01)
     """coverage from which a text is complete: numbers and dates no longer reject a pair; sufficient without titles if both carry menus;
     required of what may be two issues of a series published 256 days apart, less if fewer"""
+
+    @field_validator("needed_cover", "untitled_cover")
+    @classmethod
+    def _complete(cls, values: tuple[float, ...] | None, info: ValidationInfo) -> tuple[float, ...] | None:
+        count = 3 if info.field_name == "needed_cover" else 2
+        if values is not None and len(values) != count:
+            raise ValueError(f"must have {count} values")
+        return values
 
 
 class DecisionConfig(Section):
