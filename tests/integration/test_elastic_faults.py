@@ -141,6 +141,17 @@ class TestParts:
             client.indices.delete(index=lost)
             assert dedup.check(Page(id="new", text=TEXT)).outcome is Outcome.DUPLICATE
 
+    def test_a_shard_that_starts_is_waited_for(self, address: str, client: Elasticsearch) -> None:
+        with opened(address, Options(retry_seconds=20.0)) as index:
+            index.put_many([record("a", [1])])
+            index.refresh()
+            for _ in range(5):
+                client.indices.close(index=index._pages.name, expand_wildcards="all")
+                client.indices.open(
+                    index=index._pages.name, expand_wildcards="all", wait_for_active_shards="0"
+                )
+                assert index.candidates_many([candidate_query(1)])[0].candidates == ("a",)
+
     def test_one_bad_page_does_not_stop_the_others(self, address: str) -> None:
         with opened(address) as index:
             pages = index._pages

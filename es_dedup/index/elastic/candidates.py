@@ -15,6 +15,7 @@ import numpy as np
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shared_terms
+from es_dedup.index.elastic.collection import all_answered
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
 from es_dedup.index.elastic.server import reason_in
 from es_dedup.model import CandidateResult
@@ -164,8 +165,10 @@ class CandidateSearcher:
         ]
         server, name = self._pages.server, self._pages.name
         answers = server.call(
-            lambda client: client.mtermvectors(index=name, docs=docs, filter_path=FREQUENCIES)
-        )["docs"]
+            lambda client: all_answered(
+                client.mtermvectors(index=name, docs=docs, filter_path=FREQUENCIES)["docs"]
+            )
+        )
         for places, answer in zip(documents, answers, strict=True):
             if "error" in answer:
                 raise IndexUnavailable(server.name, reason_in(answer["error"]))

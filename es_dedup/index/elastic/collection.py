@@ -49,7 +49,7 @@ SILENT: Final = frozenset(
         "unavailable_shards_exception",
     }
 )
-"""Errors of single documents that pass: a shard is starting, moving or busy, or its node has gone."""
+"""Errors of single documents and searches that pass: a shard is starting, moving or busy, or its node has gone."""
 VALUES_AT_A_TIME: Final = 1_000  # of one ``terms`` query
 MAX_ITEMS: Final = 2_000  # of one request
 GONE: Final = ("index_not_found_exception", "index_closed_exception")
@@ -345,11 +345,20 @@ def mget(asked: Sequence[Document], client: Elasticsearch) -> list[Document]:
     Raises:
         Unanswered: a shard did not answer.
     """
-    found = list(client.mget(docs=asked).body["docs"])
-    for error in (each["error"] for each in found if "error" in each):
-        if isinstance(error, dict) and error.get("type") in SILENT:
+    return all_answered(client.mget(docs=asked).body["docs"])
+
+
+def all_answered(answers: list[Document]) -> list[Document]:
+    """The answers for single documents as they are, for ``Server.call``; errors as of ``mget``."""
+    for error in (each["error"] for each in answers if "error" in each):
+        if _passes(error):
             raise Unanswered(f"some pages could not be read: {reason_in(error)}")
-    return found
+    return answers
+
+
+def _passes(error: Any) -> bool:
+    """Whether it is one of ``SILENT``, or caused by one."""
+    return any(kind in reason_in(error) for kind in SILENT)
 
 
 def partial_problem(answer: Mapping[str, Any]) -> str:
