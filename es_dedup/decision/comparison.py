@@ -242,14 +242,16 @@ def measured(
     given = ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows]
     titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    columns = np.flatnonzero(given & ~titled & ~same & (measures.title_overlap < TITLES_AGREE))
     # the names of two columns say nothing of their pages, but tell them apart if the texts speak of them
-    titled[columns] = spoken(ours.coverage, left_rows[columns]) & spoken(theirs.coverage, right_rows[columns])
+    if len(columns := np.flatnonzero(given & ~titled & ~same & (measures.title_overlap < TITLES_AGREE))):
+        titled[columns] = spoken(ours.coverage, left_rows[columns]) & spoken(
+            theirs.coverage, right_rows[columns]
+        )
     ours_days, theirs_days = left.days[left_rows], right.days[right_rows]
     days = np.where((ours_days > 0) & (theirs_days > 0), np.abs(ours_days - theirs_days), 0)
-    untitled = np.flatnonzero((days > 0) & ~titled)
-    sides = take(ours.coverage, left_rows[untitled]), take(theirs.coverage, right_rows[untitled])
-    days[untitled[~_of_a_series(measures, untitled, *sides)]] = 0
+    if len(untitled := np.flatnonzero((days > 0) & ~titled)):
+        sides = take(ours.coverage, left_rows[untitled]), take(theirs.coverage, right_rows[untitled])
+        days[untitled[~_of_a_series(measures, untitled, *sides)]] = 0
     in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows, titled)
     context = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
