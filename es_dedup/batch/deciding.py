@@ -112,7 +112,8 @@ class Concluded:
         replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
             and ``fail``.
         failed: page id to reason, for pages that cannot be processed.
-        unsure: pages that another process has replaced meanwhile; of other inconclusive ones candidates were cut.
+        unsure: pages that another process has replaced meanwhile, and unchanged ones that it has taken out of their clusters; of other
+            inconclusive ones candidates were cut.
         unchanged: pages that are decided on and as they were.
         session: see ``BatchDecider.moved``.
         pairs, truncated: pairs compared, and pages whose list of candidates was cut.

@@ -11,7 +11,7 @@ import pytest
 
 from es_dedup import Page, Settings
 from es_dedup.batch.clusters import ClusterCache
-from es_dedup.batch.deciding import BatchDecider
+from es_dedup.batch.deciding import MEANWHILE, BatchDecider
 from es_dedup.batch.learning import store_statistics
 from es_dedup.decision.statistics import Statistics
 from es_dedup.extraction import registry
@@ -191,3 +191,18 @@ def test_members_are_those_that_were_written_last(read: str) -> None:
         members = near.members(["a", "b", "z", "new"])
     found = {name: [each.page_id for each in group] for name, group in members.items()}
     assert found == {"a": ["a", "c"], "z": ["b", "z"], "new": ["new"]}
+
+
+def test_pages_that_another_process_changes_before_the_decision_are_unsure() -> None:
+    """One that is replaced, and an unchanged one that is taken out of its cluster."""
+    pages = [Page(name, text=article(0, sentences=12)) for name in "ab"]
+    new = Page("c", text=article(1, sentences=12))
+    with closing(factory.open_index(":memory:", Settings())) as index:
+        decider, other = BatchDecider(index, Settings()), BatchDecider(index, Settings())
+        decider.decide(decider.featurise(pages))
+        compared = decider.compare(decider.find(decider.featurise([pages[0], new])))
+        other.remove(["a"], lambda names: [])
+        other.decide(other.featurise([replace(new, text=article(2, sentences=12))]))
+        decided = decider.conclude(compared)
+        assert (set(decided.unsure), list(decided.unchanged)) == ({"a", "c"}, ["a"])
+        assert {decided.decisions[name].notes for name in "ac"} == {(MEANWHILE,)}
