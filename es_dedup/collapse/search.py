@@ -85,7 +85,7 @@ class DedupSearch(_Searching):
         Args:
             body: of a search, as Elasticsearch takes it: query, kNN, sort, ``from``, ``size``, aggregations, highlight …
             cursor: ``START`` for the first page, then ``GroupPage.cursor`` of the previous page, with the same body.
-            overrides: options that differ for this search; see ``SearchOptions``.
+            overrides: options that differ for this search, by name, such as ``mode`` or ``head_sort``; ``SearchOptions`` lists all.
 
         Raises:
             SearchRefused: the body is not supported in this mode, or the server refuses it.
