@@ -23,6 +23,7 @@ from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.locking import WriterLock
+from es_dedup.index.elastic.server import watch
 from es_dedup.model import Outcome
 from es_dedup.settings import load_settings
 from es_dedup.testing.builders import assignment, candidate_query, copies, edge, random_records, record
@@ -152,6 +153,34 @@ class TestParts:
                 )
                 assert index.candidates_many([candidate_query(1)])[0].candidates == ("a",)
 
+    def test_one_lost_shard_of_two_is_waited_for(self, address: str, client: Elasticsearch) -> None:
+        with opened(address, IMPATIENT.model_copy(update={"shards": 2})) as index:
+            name = f"{index._pages.name}-v2-000001"
+            made = client.indices.get(index=name)[name]
+            client.indices.delete(index=name)
+            limit = "index.routing.allocation.total_shards_per_node"
+            client.indices.create(
+                index=name,
+                mappings=made["mappings"],
+                aliases=made["aliases"],
+                settings={"number_of_shards": 2, "number_of_replicas": 0, "index.hidden": True, limit: 1},
+                wait_for_active_shards="0",
+            )
+            index._searcher.one_shard = False
+            told: list[tuple[str, int]] = []
+            unwatch = watch(lambda *answer: told.append(answer))
+            begun = time.monotonic()
+            with pytest.raises(IndexUnavailable, match="shards"):
+                index.candidates_many([candidate_query(1)])
+            unwatch()
+            assert time.monotonic() - begun < 2 * IMPATIENT.retry_seconds
+            assert told.count(("item", 503)) == told.count(("request", 503)) > 1
+            lift = {"index": name, "settings": {limit: None}}
+            back = threading.Timer(0.3, client.indices.put_settings, kwargs=lift)
+            back.start()
+            assert index.candidates_many([candidate_query(1)])[0].candidates == ()
+            back.join()
+
     def test_one_bad_page_does_not_stop_the_others(self, address: str) -> None:
         with opened(address) as index:
             pages = index._pages
@@ -166,15 +195,19 @@ class TestParts:
             assert "strict_dynamic_mapping" in written[1].reason
 
     def test_a_closed_index_is_no_empty_one(self, address: str, client: Elasticsearch) -> None:
-        with opened(address) as index:
+        with opened(address, Options(retry_seconds=20.0)) as index:
             index.put_many([record("a", [1])])
             index.refresh()
             client.indices.close(index=index._pages.name, expand_wildcards="all")
             with pytest.raises((IndexUnavailable, IndexRefused)):
                 index.count()
             needs_elasticsearch("answer for each read of a closed index; it refuses them all")
+            begun = time.monotonic()
             with pytest.raises(IndexUnavailable):
                 index.candidates_many([candidate_query(1)])
+            with pytest.raises(IndexRefused, match="closed"):
+                index._pages.answers(["{}"])
+            assert time.monotonic() - begun < 10
             client.indices.open(index=index._pages.name, expand_wildcards="all")
             client.cluster.health(wait_for_status="yellow", timeout="10s")
             assert index.count() == 1

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexInterrupted, IndexReadOnly, IndexUnavailable, WriteFailed
+from es_dedup.errors import IndexInterrupted, IndexReadOnly, IndexRefused, IndexUnavailable, WriteFailed
 from es_dedup.index.elastic.server import (
     BUSY,
+    BUSY_STATUS,
     CONFLICT,
     NOT_FOUND,
     TOO_LARGE,
@@ -195,26 +196,46 @@ class Collection:
         return found
 
     def answers(self, bodies: Sequence[str | Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """The answers of some searches in one request; those that fail are sent again with pauses, as a request would be.
+        """The answers of some searches in one request; those to which a part of the index did not answer are sent again, as a request would be.
 
         Raises:
             IndexUnavailable: a part of the index did not answer.
+            IndexRefused: a search is wrong, or the index is closed.
         """
         # No answer is asked for twice: to keep it would only take room.
         options = {"index": self.name, "allow_partial_search_results": False, "request_cache": False}
-        head, left = json.dumps(options), list(range(len(bodies)))
+        head = json.dumps(options)
         found: dict[int, Mapping[str, Any]] = {}
-        end = time.monotonic() + self.server.options.retry_seconds
-        for pause in pauses() if left else ():
-            searches = [line for place in left for line in (head, bodies[place])]
-            found.update(zip(left, self.server.call(partial(_msearch, searches)), strict=True))
-            left = [place for place in left if partial_problem(found[place])]
-            if not left:
-                break
-            if time.monotonic() + pause > end:
-                raise IndexUnavailable(self.server.name, partial_problem(found[left[0]]))
-            time.sleep(pause)
+
+        def ask(client: Elasticsearch) -> None:
+            left = [place for place in range(len(bodies)) if place not in found]
+            searches: Any = [line for place in left for line in (head, bodies[place])]
+            answers = client.msearch(searches=searches)["responses"]
+            found.update(
+                (place, answer)
+                for place, answer in zip(left, answers, strict=True)
+                if not self._passing_problem(answer)
+            )
+            if len(found) < len(bodies):
+                raise Unanswered(next(filter(None, map(partial_problem, answers))))
+
+        if bodies:
+            self.server.call(ask)
         return [found[place] for place in range(len(bodies))]
+
+    def _passing_problem(self, answer: Mapping[str, Any]) -> str:
+        """``partial_problem`` of one answer of several, of which watchers are told.
+
+        Raises:
+            IndexRefused, IndexUnavailable: it will not pass.
+        """
+        if problem := partial_problem(answer):
+            status = answer["status"] if "error" in answer else BUSY_STATUS
+            tell_watchers("item", status)
+            if status not in BUSY and not _passes(answer["error"]):
+                kind = IndexUnavailable if status == NOT_FOUND else IndexRefused
+                raise kind(self.server.name, problem)
+        return problem
 
     # Writing
 
@@ -376,11 +397,6 @@ def partial_problem(answer: Mapping[str, Any]) -> str:
 def any_of(field: str, values: Sequence[str]) -> dict[str, Any]:
     """A query for documents with any of these values, without a score."""
     return {"bool": {"filter": [{"terms": {field: list(values)}}]}}
-
-
-def _msearch(searches: Sequence[Any], client: Elasticsearch) -> list[Mapping[str, Any]]:
-    answers = client.msearch(searches=searches)["responses"]
-    return [answer for _, answer in zip(searches[::2], answers, strict=True)]
 
 
 def _as_list(fields: Fields) -> list[str] | bool:
