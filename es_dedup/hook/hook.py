@@ -470,9 +470,10 @@ class DedupHook(Closing):
             report.not_repaired.update(dict.fromkeys(names, str(error)))
 
     def begun(self, index: str, written: Iterable[str], report: HookReport) -> None:
-        """Check an index to a shard of which a batch wrote first.
+        """Check an index to a shard of which a batch wrote first, or into which a pipeline put documents.
 
-        It may have been deleted after the check before the write, and created again by the write, with dynamic mapping.
+        It may have been deleted after the check before the write, and created again by the write, with dynamic mapping; another one than
+        was expected was not checked at all.
 
         Args:
             index: a concrete index.

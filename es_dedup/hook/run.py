@@ -328,7 +328,7 @@ class Run:
             place = replace(item.key, index=str(said.get("_index", "")), id=str(said.get("_id")))
             item.place = place if place != item.key else None
             written.setdefault(place.index, []).append(item.written_id)
-            if said.get("_seq_no") == 0:
+            if item.place or said.get("_seq_no") == 0:
                 begun.add(place.index)
         moved = batch.moved
         self._elsewhere.append({*moved.values()})

@@ -266,6 +266,26 @@ def test_documents_that_a_pipeline_puts_elsewhere(server: tuple[Elasticsearch, s
     check_moves(server, BEFORE | MOVES, "bulk")
 
 
+def test_an_index_with_a_wrong_mapping_that_a_pipeline_writes_to_is_named(
+    server: tuple[Elasticsearch, str],
+) -> None:
+    client, url = server
+    name = fresh_name()
+    with (
+        pipeline_of(client, name, ELSEWHERE) as pipeline,
+        DedupHook.open(f"{url}/{name}-features", SourceFields("text")) as hook,
+    ):
+        try:
+            client.index(index=f"{name}-moved", document={"dedup": {"cluster_id": "by dynamic mapping"}})
+            actions = [story("a", "fox"), *(story(each, "fox", to="moved") for each in "bcdefghi")]
+            for _ in range(2):
+                report = dedup_bulk(client, actions, index=name, pipeline=pipeline, hook=hook).report
+                assert {*report.not_repaired} == {f"{name}-moved/{each}" for each in "bcdefghi"}
+                assert all("has a wrong mapping" in reason for reason in report.not_repaired.values())
+        finally:
+            remove(f"{url}/{name}-features")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("helper", "chunk_size"),
