@@ -16,15 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import (
-    BaseModel,
-    Field,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from es_dedup.errors import ConfigError, wrong_type
 from es_dedup.settings import methods, presets
@@ -110,7 +102,7 @@ class Settings(Section):
     lists are separated by commas; a further ``__`` leads to ``decision.thresholds``.
     """
 
-    detectors: tuple[str, ...] = ("ccdet", "simhash", "coverage")
+    detectors: tuple[str, ...] = Field(("ccdet", "simhash", "coverage"), min_length=1)
     """enabled detection methods; their features are stored"""
     workers: int = Field(0, ge=0, le=256)
     """processes for large batches; 0: one per core"""
@@ -137,13 +129,6 @@ class Settings(Section):
     @classmethod
     def _of_the_preset(cls, values: Any) -> Any:
         return presets.filled(values) if isinstance(values, Mapping) else values
-
-    @field_validator("detectors")
-    @classmethod
-    def _some(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if not names:
-            raise ValueError(f"must name at least one of {', '.join(methods.known[methods.DETECTORS]())}")
-        return names
 
     @model_validator(mode="after")
     def _known_method(self) -> Settings:
@@ -441,6 +426,7 @@ _WORDS: Final = {
     "literal_error": "must be one of {expected}",
     "string_type": "must be text",
     "tuple_type": "must be a list",
+    "too_short": "must name at least {min_length}",
     "int": "must be a whole number",
     "float": "must be a number",
     "finite": "must be a number",
