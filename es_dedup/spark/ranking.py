@@ -33,6 +33,10 @@ SIGN: Final = -(2**63)  # with it exclusive-or, signed numbers are in the order 
 DEVIATIONS: Final = 10
 
 
+class DuplicateIds(ValueError):
+    """A page id occurs twice."""
+
+
 def processed(features: DataFrame) -> DataFrame:
     """Rows of pages that could be processed."""
     return features.where(F.col("failed") == "")
@@ -42,7 +46,7 @@ def ranks(pages: DataFrame, settings: Settings) -> DataFrame:
     """Place of each page in canonical order, from 0: ``tables.RANKS``; kept, because several joins read it.
 
     Raises:
-        ValueError: a page id occurs twice.
+        DuplicateIds: a page id occurs twice.
     """
     keyed = mapped(pages.select(*KEY_COLUMNS), _order, tables.ORDER, settings.cluster)
     # UTF-8 bytes are in the order of code points, so Spark orders ids as Python does
@@ -52,7 +56,7 @@ def ranks(pages: DataFrame, settings: Settings) -> DataFrame:
     twice = made.groupBy("page_id").count().where("count > 1").limit(3).collect()
     if twice:
         names = ", ".join(repr(row.page_id) for row in twice)
-        raise ValueError(
+        raise DuplicateIds(
             f"page ids occur twice, as {names}: keep one row of each id before the features are made"
         )
     return made

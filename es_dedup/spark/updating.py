@@ -10,7 +10,7 @@ from es_dedup.index.factory import features_of
 from es_dedup.settings.recorded import decision_settings
 from es_dedup.spark.feature_rows import COLUMNS, checked, features
 from es_dedup.spark.folder import DAY, TableFolder, input_size, read_pages, readable
-from es_dedup.spark.ranking import learned, processed
+from es_dedup.spark.ranking import DuplicateIds, learned, processed
 from es_dedup.spark.related_pairs import pairs
 from es_dedup.spark.star_clusters import clusters
 
@@ -153,7 +153,7 @@ def _derive(folder: TableFolder, day: str, settings: Settings) -> list[str]:
         known = folder.read("features", before) if before else None
         try:
             found = pairs(folder.read("features", new), settings, known=known, statistics=statistics)
-        except ValueError as error:
+        except DuplicateIds as error:
             folder.drop(f"features/{DAY}{day}")
             raise InputError(folder.path, None, f"{error}, and repeat the call for day {day}") from error
         folder.write("pairs", day, found)

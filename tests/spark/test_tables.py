@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import es_dedup.spark
 from es_dedup import Page
-from es_dedup.errors import ConfigError, InputError, SettingsMismatch
+from es_dedup.errors import ConfigError, DamagedData, InputError, SettingsMismatch
 from es_dedup.settings import Settings
 from tests.processes import PROGRAM, ROOT, ended
 from tests.samples import story
@@ -144,6 +144,22 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
         update(spark, later, folder, day="3")
     other = written([story(901, "y")], tmp_path / "c.jsonl")
     assert update(spark, other, folder, day="3").made == ("features", "pairs", "clusters")
+
+
+def test_features_stay_where_their_comparison_fails(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only those in which a page id occurs twice are made again; damage that is read is a ``ValueError``, too."""
+    inputs, folder = written(corpus(3, 6), tmp_path / "a.jsonl"), tmp_path / "tables"
+
+    def damaged(*_: Any, **__: Any) -> Any:
+        raise DamagedData("features", "cut off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("es_dedup.spark.updating.pairs", damaged)
+        with pytest.raises(DamagedData):
+            update(spark, inputs, folder)
+    assert update(spark, inputs, folder).made == ("pairs", "clusters")
 
 
 def test_a_folder_with_other_content_is_refused(spark: Any, tmp_path: Path) -> None:
