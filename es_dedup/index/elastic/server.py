@@ -79,7 +79,7 @@ def watch(watcher: Callable[[str, int], None]) -> Callable[[], None]:
     """Call a function for each answer of a server in this process, until the returned function is called.
 
     Args:
-        watcher: takes ``request`` or ``item`` (of a bulk request), and the HTTP status: ``NO_ANSWER`` for none, 200 for any success.
+        watcher: takes ``request`` or ``item`` (a failed write or search of a request of several), and the HTTP status: ``NO_ANSWER`` for none, 200 for any success.
     """
     _watchers.append(watcher)
     return partial(_watchers.remove, watcher)
