@@ -47,7 +47,7 @@ _of_thread: Final = _OfThread()
 
 
 def threads() -> int:
-    """How many threads a call of this thread may use: as many as this process has processors, unless it was told otherwise."""
+    """How many native threads a call from this Python thread may use: what ``use_threads`` has set, else one for each processor of the process."""
     if not _of_thread.threads:
         _of_thread.threads = (
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -56,5 +56,5 @@ def threads() -> int:
 
 
 def use_threads(count: int) -> None:
-    """Let calls of this thread use so many threads, because others do the same work beside it."""
+    """Set ``threads`` for this Python thread, at least 1: where several do the same work they share the processors."""
     _of_thread.threads = max(count, 1)

@@ -39,7 +39,7 @@ BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
 # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
 MENU_SHARE: Final = 0.04
-# share of the text in common that is not template: nearly all if a post is sent again (samples are that inexact), less if a form is filled in
+# of the text that untitled pages have in common, the share that is not template: more if a post is sent again, less if a form is filled in
 OWN_TEXT: Final = 0.95
 REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods do
 

@@ -92,9 +92,8 @@ class Merger:
         self._related: dict[str, frozenset[str]] = {}
         self._places: dict[str, NDArray[np.int64]] = {}
         self._names: dict[int, str] = {}
-        self._relates = np.full(
-            len(synonyms.order), -1, dtype=np.int8
-        )  # by place; -1 of a word that was not asked for
+        # whether each word is one concept with another one, by its place; -1: not asked yet
+        self._relates = np.full(len(synonyms.order), -1, dtype=np.int8)
 
     def __bool__(self) -> bool:
         return bool(self._synonyms.groups)

@@ -104,7 +104,7 @@ def _end_with_the_server() -> None:
 def _end_soon(told: Connection) -> None:
     """End this process some time after the server has closed the pipe, whatever call is under way."""
     with suppress(EOFError, OSError):
-        told.recv()  # nothing is ever sent, so this waits until the server closes its end of the pipe
+        told.recv()  # the server sends nothing: this returns when it closes the pipe
     time.sleep(END_SECONDS)
     os._exit(1)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIRST: Final = "0"
 """The day of tables that no day was given for: before any date."""
 DERIVED: Final = ("clusters", "pairs", "statistics")
-"""Each is made from those after it, and all from features: dropped in this order, what is left of a stopped call is finished by the next one."""
+"""Tables that are made from the features. Each is made from those after it, so they are dropped in this order: if a call is stopped meanwhile, the next one can go on."""
 PATTERN: Final = frozenset("{}[]*?\\")
 """Characters that Spark reads as those of a pattern in a path."""
 

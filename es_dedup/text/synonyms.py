@@ -57,7 +57,7 @@ class Synonyms:
     groups: tuple[frozenset[str], ...] = field(repr=False)
     senses: Mapping[str, tuple[int, ...]] = field(repr=False)
     order: Mapping[str, int] = field(init=False, repr=False)
-    _codes: NDArray[np.uint64] = field(init=False, repr=False)  # by place, 0 of a word that was not asked for
+    _codes: NDArray[np.uint64] = field(init=False, repr=False)  # by place; 0: not asked yet
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", {word: at for at, word in enumerate(self.senses)})

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
 
 KEPT_CHARACTERS: Final = 1 << 19
-"""Of all words whose facts a process keeps, in 20 to 70 MB."""
+"""Of all words whose facts a process keeps: some tens of megabytes."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -76,13 +76,13 @@ class _Vocabulary:
         self._numbers, self._facts, self._characters = _Numbers(), np.zeros(1, dtype=_FACTS), 0
 
     def of(self, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str], NDArray[np.void]]:
-        """Number of each word, and by number the words met so far and their ``_FACTS``; the stem, by its number, is -1 of no content word."""
+        """The number of each word; and, by number, the words met so far and their ``_FACTS``. A stem is named by its number, -1: the word is no content word."""
         with self._lock:
             if self._characters > KEPT_CHARACTERS:
                 self._begin()
             try:
                 return self._of(words)
-            except BaseException:  # words that are numbered but were not looked at, because of an interrupt
+            except BaseException:  # an interrupt leaves words that have a number but no facts
                 self._begin()
                 raise
 

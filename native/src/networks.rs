@@ -20,7 +20,7 @@ pub fn removal_sums(graphs: &Graphs<'_>, removed: &[i64], removed_offsets: &[i64
             return Vec::new();
         }
         let nodes = graphs.offsets[graph] as usize..graphs.offsets[graph + 1] as usize;
-        // a page has at most 5,000 concepts
+        // `dwdcs.max_concepts` is 5,000 at most
         let search = match nodes.len().div_ceil(64) {
             0..=1 => distances::<1>,
             2 => distances::<2>,

@@ -224,10 +224,10 @@ class Collection:
         return [found[place] for place in range(len(bodies))]
 
     def _passing_problem(self, answer: Mapping[str, Any]) -> str:
-        """``partial_problem`` of one answer of several, of which watchers are told.
+        """Why one of several searches has to be sent again; empty if it has its whole answer. Watchers are told of a failure.
 
         Raises:
-            IndexRefused, IndexUnavailable: it will not pass.
+            IndexRefused, IndexUnavailable: to send it again would not help.
         """
         if problem := partial_problem(answer):
             status = answer["status"] if "error" in answer else BUSY_STATUS

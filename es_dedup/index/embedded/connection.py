@@ -285,12 +285,12 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
 
 
 def _with_logs(file: Path) -> list[Path]:
-    """An index, and the files that SQLite has beside one that is open."""
+    """The file of an index, and the files that SQLite keeps beside it while it is open."""
     return [Path(f"{file}{end}") for end in ("", "-wal", "-shm", "-journal")]
 
 
 def _must_be_free(file: Path) -> None:
-    """Refuse to replace a file, or to put one beside the log of another, which would be played back.
+    """Refuse to write an index where one is, or beside the log that another one left, which SQLite would apply to the new one.
 
     Raises:
         IndexUnavailable: there is one.
