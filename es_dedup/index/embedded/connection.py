@@ -297,4 +297,4 @@ def _must_be_free(file: Path) -> None:
     """
     for each in _with_logs(file):
         if each.exists():
-            raise IndexUnavailable(str(file), _IS_THERE.format(each))
+            raise IndexUnavailable(str(file), _IS_THERE.format(each.name))
