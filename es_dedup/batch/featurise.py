@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup import extraction, native
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields

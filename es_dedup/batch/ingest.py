@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.batch.whole_corpus import RelatedPairs
-    from es_dedup.clustering import PageKey
+    from es_dedup.clustering.order import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Index, Notes

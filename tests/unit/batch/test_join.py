@@ -22,7 +22,7 @@ from es_dedup.batch.join import (
     join_methods,
     third_value,
 )
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.features import FeatureTable, featurise

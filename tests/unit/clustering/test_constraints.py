@@ -3,7 +3,9 @@
 import pytest
 from clustering_cases import EARLIEST, override, partition
 
-from es_dedup.clustering import PageKey, cluster_all, constraints_of, contradiction, deciding
+from es_dedup.clustering.constraints import constraints_of, contradiction, deciding
+from es_dedup.clustering.order import PageKey
+from es_dedup.clustering.star import cluster_all
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override
 
