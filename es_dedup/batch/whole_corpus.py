@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 
 IN_MEMORY_PAGES: Final = 300_000  # some 2 GB with what is made of them; beyond, it takes temporary files
-# below, deciding takes no longer than starting a thread and sharing the interpreter
-WORTH_PAGES: Final = 1_000
 MOST: Final = 500_000  # terms or features of a corpus in files in memory at a time: some 40 MB with what is made of them
 PAIRS: Final = 1_024  # of a corpus in files compared at a time, in each of some threads: some 10 MB
 PAGES: Final = 2_000  # pages and edges of a corpus in files that are objects at a time
@@ -132,8 +130,6 @@ def recluster_corpus(
     corpus: Corpus,
     settings: Settings,
     progress: ProgressListener = silent,
-    *,
-    fresh: bool = False,
     related: RelatedPairs | None = None,
 ) -> RelatedPairs:
     """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
@@ -143,14 +139,15 @@ def recluster_corpus(
         corpus: all stored pages.
         settings: detectors, decision settings and canonical order; the index records them.
         progress: called with the progress.
-        fresh: no page was clustered before; else cluster ids are kept where they can be.
-        related: what ``decide_corpus`` has returned for this corpus already.
+        related: what ``decide_corpus`` has returned for this corpus, of which no page was clustered before. None: it is called now, and
+            cluster ids are kept where they can be.
 
     Returns:
         What was found; the index has the clusters.
     """
-    total = len(corpus)
+    total, cluster = len(corpus), cluster_all
     if related is None:
+        cluster = partial(_repaired, index)
         related = decide_corpus(corpus, settings, progress)
     progress(Progress("cluster", 0, total))
     constraints = load_constraints(index)
@@ -163,7 +160,6 @@ def recluster_corpus(
             edges = _edges(corpus, related.pairs)
             assigned = _assignments(index, corpus, related.pairs, settings, constraints)
         else:
-            cluster = cluster_all if fresh else partial(_repaired, index)
             at_hand = cluster(corpus.keys, related.edges, settings.cluster, constraints)
             assigned = at_hand.values()
     store_statistics(index, related.statistics, packed.result(), settings)

@@ -62,7 +62,7 @@ def test_a_page_without_an_edge_of_its_own_is_a_duplicate_with_the_score_its_uni
     [
         ([("same", "a", "b")], ("different", "a", "b"), 1),
         ([("same", "a", "b"), ("same", "b", "c")], ("different", "a", "c"), 2),
-        ([("different", "a", "c"), ("same", "b", "c")], ("same", "a", "b"), 1),
+        ([("different", "a", "c"), ("same", "b", "c")], ("same", "a", "b"), 2),
         ([("canonical", "a"), ("canonical", "b")], ("same", "a", "b"), 2),
         ([("canonical", "a"), ("same", "a", "b")], ("canonical", "b"), 1),
         ([("canonical", "a"), ("same", "a", "b")], ("canonical", "a"), 0),
