@@ -254,9 +254,9 @@ class OtherRoot(IndexError_):
 
 
 class IndexUnavailable(IndexProblem, retryable=True):
-    """The storage did not answer or could not be written; nothing of the failed call was kept."""
+    """The storage did not answer or could not be written; what was stored before is intact."""
 
-    message = "{index}: {problem}; this call stored nothing, earlier data is intact"
+    message = "{index}: {problem}; what was stored before is intact"
 
 
 class IndexInterrupted(IndexUnavailable):

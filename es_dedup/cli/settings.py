@@ -10,15 +10,22 @@ from es_dedup.cli.session import Session
 from es_dedup.errors import Difference, IndexError_, SettingsMismatch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.settings import Settings
     from es_dedup.settings.decision import DecisionConfig
     from es_dedup.settings.loading import SettingLine
 
 
 def config(session: Session) -> None:
-    """Show every setting with its value and where it comes from, and which ones differ from those of the index."""
+    """Show every setting with its value and where it comes from, and which ones differ from those of the index.
+
+    Files that settings in use name are read, and one that cannot be used is an error.
+    """
     from es_dedup.settings.loading import describe
 
     output = session.output
+    _read_files(session.settings)
     lines = [_of_the_preset(line, session.settings.decision) for line in describe(session.settings)]
     differences, problem = _differences(session)
     output.emit({"settings": lines, "differences": differences, "problem": problem})
@@ -30,6 +37,25 @@ def config(session: Session) -> None:
 def _row(line: SettingLine) -> tuple[str, ...]:
     values = line.bounds or ", ".join(filter(None, line.choices))
     return line.key, _shown(line.value), values, line.origin, "yes" if line.shapes else "", line.description
+
+
+def _read_files(settings: Settings) -> None:
+    """Read the files that settings in use name.
+
+    Raises:
+        ConfigError: one cannot be used.
+    """
+    from es_dedup.extraction.block_model import load_model
+    from es_dedup.settings.recorded import named_files
+    from es_dedup.text import idf, synonyms
+
+    readers: dict[str, Callable[[str, str], object]] = {
+        "idf": idf.load,
+        "synonyms": synonyms.load,
+        "model": lambda path, _: load_model(path),
+    }
+    for key, path in named_files(settings).items():
+        readers[key.rpartition(".")[2]](path, key)
 
 
 def _of_the_preset(line: SettingLine, decision: DecisionConfig) -> SettingLine:

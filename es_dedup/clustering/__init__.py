@@ -12,3 +12,39 @@ Traps:
 - Containment is a pointer between clusters (``containment``), never membership.
 - A page's place in the order is part of the input: a changed time, site, length or URL is an update.
 """
+
+from es_dedup.clustering.constraints import (
+    UNCONSTRAINED,
+    Constraints,
+    constraints_of,
+    contradiction,
+    deciding,
+)
+from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
+from es_dedup.clustering.repair import Change, repair, same_neighbours
+from es_dedup.clustering.star import Stars, build_clusters, cluster_all, containment, join_stars
+from es_dedup.clustering.upkeep import MAX_COMPONENT_PAGES, component, update_clusters
+
+__all__ = [
+    "MAX_COMPONENT_PAGES",
+    "NEVER",
+    "UNCONSTRAINED",
+    "Change",
+    "Constraints",
+    "PageKey",
+    "Stars",
+    "build_clusters",
+    "canonical_order",
+    "cluster_all",
+    "component",
+    "constraints_of",
+    "containment",
+    "contradiction",
+    "deciding",
+    "instant",
+    "join_stars",
+    "repair",
+    "same_neighbours",
+    "sort_key",
+    "update_clusters",
+]

@@ -75,7 +75,7 @@ def without_rules(thresholds: Thresholds, names: Iterable[str]) -> Thresholds:
     if unknown := [name for name in wanted if name not in known]:
         raise ConfigError(
             tuple(f"no rule or group {name!r}; known are {', '.join(map(repr, known))}" for name in unknown),
-            "rules to leave out",
+            "decision rules",
         )
     return replace(thresholds, without=thresholds.without.union(wanted))
 

@@ -110,7 +110,7 @@ class Simhash(Detector[Fingerprint]):
         else:
             idf = None
             if self._config.features == "words-tfidf":
-                idf = chosen(self._config.idf)
+                idf = chosen(self._config.idf, "simhash.idf")
             hashes, owners, weights = _word_features(batch, idf, self._segmenter)
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.extraction.blocks import LINK_END, LINK_START
+from es_dedup.text.hashing import powers
 from es_dedup.text.ragged import sorted_distinct
 
 if TYPE_CHECKING:
@@ -232,26 +233,16 @@ def _words(
         return blocks[near], pairs * _MIX
     begins = np.flatnonzero(np.diff(order, prepend=-2) > 1)
     ends = np.append(begins[1:], order.size)
-    powers, inverses = _powers(order.size)
-    sums = np.concatenate(([np.uint64(0)], np.cumsum(codes[order] * powers[: order.size])))
+    multiples, inverses = _power_tables(1 << max(order.size - 1, 1 << 16).bit_length())
+    sums = np.concatenate(([np.uint64(0)], np.cumsum(codes[order] * multiples[: order.size])))
     words = (sums[ends] - sums[begins]) * inverses[begins]
     return np.concatenate((blocks[near], blocks[order[begins]])), np.concatenate((pairs * _MIX, words))
 
 
-def _powers(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Powers of an odd number and of its inverse, modulo 2^64; at least so many."""
-    return _power_tables(1 << max(count - 1, 1 << 16).bit_length())
-
-
 @cache
 def _power_tables(size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    return _power_table(_PRIME, size), _power_table(_INVERSE, size)
-
-
-def _power_table(base: int, size: int) -> NDArray[np.uint64]:
-    table = np.full(size, np.uint64(base))
-    table[0] = 1
-    return np.cumprod(table)
+    """Powers of an odd number and of its inverse, modulo 2^64."""
+    return powers(_PRIME, size), powers(_INVERSE, size)
 
 
 def hashed_bigrams(text: str) -> NDArray[np.uint64]:

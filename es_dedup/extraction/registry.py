@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import ConfigError, wrong_type
+from es_dedup.errors import wrong_type
 from es_dedup.extraction.block_model import load_model
 from es_dedup.extraction.blocks_extractor import block_choice
 from es_dedup.extraction.dom_block_extractor import topic_text
@@ -51,11 +51,9 @@ def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
         config: None stands for the defaults, with ``DEFAULT_EXTRACTOR``.
 
     Raises:
-        ConfigError: no extractor of that name, or a block model that cannot be read.
+        ConfigError: a block model that cannot be read.
     """
     config = config or ExtractionConfig(extractor=DEFAULT_EXTRACTOR)
-    if problems := tuple(methods.wrong_names((config.extractor,), methods.EXTRACTOR)):
-        raise ConfigError((f"extraction.extractor: {problems[0]}",))
     load_model(config.model)
     return HtmlExtractor(config.extractor, _METHODS[config.extractor], config)
 
@@ -96,7 +94,7 @@ def extract(
         (``skipped: binary (PDF)``); use ``create_extractor(config).extract`` to get ``Skipped`` instead.
 
     Raises:
-        ConfigError: the settings name an unknown extractor, or a block model that cannot be read.
+        ConfigError: the settings name a block model that cannot be read.
         TypeError: ``html`` is neither bytes nor a string.
     """
     if not isinstance(html, bytes | str):

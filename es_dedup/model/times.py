@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 _EARLIEST: Final = 10**8  # 1973; smaller numbers may be years, or days such as 20260304
@@ -21,8 +22,11 @@ def time_given(value: Any) -> Any:
     """
     value = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     value = float(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value.isoformat()
+    if isinstance(value, date | time | timedelta) and not isinstance(value, datetime):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    value = float(value) if isinstance(value, Decimal) else value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
     for unit in _UNITS:

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import sys
 from collections import Counter, deque
 from contextlib import nullcontext
 from pathlib import Path
@@ -73,7 +74,7 @@ def _value(line: bytes, encoding: str) -> Any:
     if not line.strip():
         return NO_PAGE
     try:
-        return json.loads(line.decode(encoding))
+        return _JSON.decode(line.decode(encoding))
     except UnicodeDecodeError as error:
         return Problem(
             f"not {encoding} text (byte {error.start + 1} of the line); name another with --encoding"
@@ -82,6 +83,14 @@ def _value(line: bytes, encoding: str) -> Any:
         return Problem("JSON nested too deeply")
     except ValueError as error:
         return Problem(f"not valid JSON: {error}")
+
+
+def _whole_number(digits: str) -> int | str:
+    """A number, or its digits where they are more than Python reads."""
+    return int(digits) if len(digits) <= sys.int_info.default_max_str_digits else digits
+
+
+_JSON: Final = json.JSONDecoder(parse_int=_whole_number)
 
 
 def json_records(source: Source, options: ReadOptions) -> Iterator[Record]:
@@ -119,7 +128,6 @@ def element_records(source: Source, options: ReadOptions) -> Iterator[Record]:
 def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterator[tuple[str, Any]]:
     """The elements of an array, or objects one after the other, as text and parsed."""
     decode = codecs.getincrementaldecoder(encoding)().decode
-    parse = json.JSONDecoder().raw_decode
     buffer = decode(stream.read(_CHUNK)).lstrip()
     of_array = buffer.startswith("[")
     start, ended = int(of_array), False
@@ -131,7 +139,7 @@ def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterato
         if ended and not of_array and start == len(buffer):
             return
         try:
-            record, end = parse(buffer, start)
+            record, end = _JSON.raw_decode(buffer, start)
         except ValueError:
             if ended:
                 raise
@@ -304,26 +312,36 @@ def parquet_records(source: Source, options: ReadOptions) -> Iterator[Record]:
 
 def rows_of(batch: Any, before: int) -> Iterator[Record]:
     """The rows of a batch of a Parquet file, which has so many rows before it."""
+    names = batch.schema.names
+    for number, row in enumerate(zip(*map(values_of, batch.columns), strict=True), before + 1):
+        yield Record(None, number, dict(zip(names, row, strict=True)))
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of a column of pyarrow; one that Python cannot hold as it can be held: a time beyond its years as text, text that is not UTF-8 as bytes."""
     import pyarrow as pa
 
-    for place, field in enumerate(batch.schema):
-        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":  # datetime has microseconds
-            times = batch.column(place).cast(pa.timestamp("us", field.type.tz), safe=False)
-            batch = batch.set_column(place, field.name, times)
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":  # datetime has microseconds
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
     try:
-        rows = batch.to_pylist()
-    except (ValueError, OverflowError):  # a value that Python cannot hold costs only its own row
-        rows = [_row(batch.slice(place, 1)) for place in range(len(batch))]
-    for number, row in enumerate(rows, before + 1):
-        yield Record(None, number, row)
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        if len(column) == 1:
+            return list(column.cast(_holdable(kind)).to_pylist())
+        return [value for place in range(len(column)) for value in values_of(column.slice(place, 1))]
+    return values
 
 
-def _row(batch: Any) -> Any:
-    """The only row of a batch, or why it cannot be read."""
-    try:
-        return batch.to_pylist()[0]
-    except (ValueError, OverflowError) as error:
-        return Problem(f"a value cannot be read: {error}")
+def _holdable(kind: Any) -> Any:
+    """A type of pyarrow with text in place of times and bytes in place of text, in its fields too."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_holdable(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_holdable(kind.value_type))
+    return pa.string() if pa.types.is_temporal(kind) else pa.binary()
 
 
 def needed_columns(columns: list[str], fields: Fields) -> list[str]:

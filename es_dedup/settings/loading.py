@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from es_dedup.errors import ConfigError, wrong_type
-from es_dedup.settings import methods, presets
+from es_dedup.settings import presets
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.settings.files import read_regular
 from es_dedup.settings.sections import (
@@ -27,7 +27,9 @@ from es_dedup.settings.sections import (
     CcdetConfig,
     CharFrequencyConfig,
     CoverageConfig,
+    DetectorNames,
     DwdcsConfig,
+    ExtractorName,
     MultiSimhashConfig,
     Section,
     SimhashConfig,
@@ -57,7 +59,7 @@ MAX_FILE_BYTES: Final = 2**20
 class ExtractionConfig(Section):
     """Limits and options of HTML extraction."""
 
-    extractor: str = "blocks"
+    extractor: ExtractorName = "blocks"
     """extractor of main text from HTML: blocks, topic or plain, or one that was registered"""
     model: str = Field("", json_schema_extra=FILE)
     """file of a block model that you trained; empty: the built-in model"""
@@ -102,7 +104,7 @@ class Settings(Section):
     lists are separated by commas; a further ``__`` leads to ``decision.thresholds``.
     """
 
-    detectors: tuple[str, ...] = Field(("ccdet", "simhash", "coverage"), min_length=1)
+    detectors: DetectorNames = Field(("ccdet", "simhash", "coverage"), min_length=1)
     """enabled detection methods; their features are stored"""
     workers: int = Field(0, ge=0, le=256)
     """processes for large batches; 0: one per core"""
@@ -191,7 +193,6 @@ def load_settings(
         (_flatten(overrides or {}), "argument"),
     )
     problems += _take_unknown(values, origins)
-    problems += _wrong_names(values, origins)
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as error:
@@ -283,12 +284,6 @@ def shapes_features(field: FieldInfo) -> bool:
     return "shapes" in extra
 
 
-def names_file(field: FieldInfo, value: str) -> bool:
-    """Whether a setting of this value names a file whose content stored features depend on."""
-    extra: Any = field.json_schema_extra or {}
-    return "file" in extra and value not in extra["file"]["except"]
-
-
 def value_of(settings: BaseModel, key: str) -> Any:
     """A setting by its dotted key, JSON-ready; a secret as stars, or empty when there is none."""
     value: Any = settings
@@ -365,16 +360,6 @@ def _take_unknown(values: dict[str, Any], origins: Mapping[str, str]) -> Iterato
             yield f"{_place(key, origins[key])}: unknown key{_hint(key, known)}"
 
 
-def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with names of methods; values of other types are left to the model."""
-    for key in (*methods.known, "elastic.also_stored"):
-        given = values.get(key, ())
-        names = (given,) if isinstance(given, str) else given
-        if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
-            of = key if key in methods.known else methods.DETECTORS
-            yield from (f"{_place(key, origins[key])}: {each}" for each in methods.wrong_names(names, of))
-
-
 def _variable(key: str) -> str:
     return PREFIX + key.replace(".", "__").upper()
 
@@ -446,6 +431,6 @@ def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     if not key:  # settings that do not go together name themselves
         return rule
-    hidden = key in SECRETS or _WITH_PASSWORD.search(str(detail["input"]))
+    hidden = key in SECRETS or ", got " in rule or _WITH_PASSWORD.search(str(detail["input"]))
     value = "" if hidden else f", got {detail['input']!r}"
     return f"{_place(key, origins.get(key, ''))}: {rule}{value}"

@@ -78,17 +78,21 @@ def file_contents(settings: Settings, also: Collection[str] = ()) -> dict[str, s
     Raises:
         ConfigError: a file cannot be read.
     """
-    methods = (*settings.detectors, *also)
-    served = (
-        (key, field) for key, field, section in config.loading.setting_fields() if section.serves(methods)
-    )
-    named = {
-        key: config.loading.value_of(settings, key)
-        for key, field in served
-        if config.loading.names_file(field, config.loading.value_of(settings, key))
-    }
     digest = xxhash.xxh3_64_hexdigest
-    return {f"content of {key}": made_of_file(key, value, digest) for key, value in named.items()}
+    named = named_files(settings, also).items()
+    return {f"content of {key}": made_of_file(key, value, digest) for key, value in named}
+
+
+def named_files(settings: Settings, also: Collection[str] = ()) -> dict[str, str]:
+    """The files that feature settings name, by the name of the setting; arguments as of ``file_contents``."""
+    methods = (*settings.detectors, *also)
+    files = {}
+    for key, field, section in config.loading.setting_fields():
+        extra: Any = field.json_schema_extra or {}
+        value = config.loading.value_of(settings, key)
+        if section.serves(methods) and value not in extra.get("no file", [value]):
+            files[key] = value
+    return files
 
 
 def decision_settings(settings: Settings) -> dict[str, Any]:
@@ -125,9 +129,8 @@ def given(settings: Settings, key: str) -> bool:
 
 def adopted(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     """Settings with recorded values in the place of those that nobody has given; errors as ``with_recorded``."""
-    known = {key for key, _, _ in config.loading.setting_fields()}
     return with_recorded(
-        settings, {key: value for key, value in recorded.items() if key in known and not given(settings, key)}
+        settings, {key: value for key, value in recorded.items() if not given(settings, key)}
     )
 
 

@@ -11,13 +11,15 @@ from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from es_dedup.settings import methods
 
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
 """Marks a setting that stored features depend on: an index records it, and is made for its value alone."""
-FILE: Final[dict[str, Any]] = SHAPES | {"file": {"except": [""]}}
+FILE: Final[dict[str, Any]] = SHAPES | {"no file": [""]}
 """Marks such a setting that names a file by all values but these: an index records what is in the file, too."""
-SYNONYMS: Final[dict[str, Any]] = SHAPES | {"file": {"except": ["wordnet", "none"]}}
+SYNONYMS: Final[dict[str, Any]] = SHAPES | {"no file": ["wordnet", "none"]}
 """The same for a file of synonyms."""
 ROUNDING: Final = 1e-9
 """Tolerance for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
@@ -63,6 +65,14 @@ def feature_setting(default: Any, **options: Any) -> Any:
     return Field(default, json_schema_extra=SHAPES, **options)
 
 
+def _known_methods(names: tuple[str, ...], key: str = methods.DETECTORS) -> tuple[str, ...]:
+    if problems := "; ".join(methods.wrong_names(names, key)):
+        raise ValueError(problems)
+    return names
+
+
+DetectorNames = Annotated[tuple[str, ...], AfterValidator(_known_methods)]
+ExtractorName = Annotated[str, AfterValidator(lambda name: _known_methods((name,), methods.EXTRACTOR)[0])]
 IdfFile = Annotated[
     str,
     Field(

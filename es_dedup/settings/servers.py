@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from es_dedup.settings.sections import Section, feature_setting
+from es_dedup.settings.sections import DetectorNames, Section, feature_setting
 
 _FINGERPRINT: Final = re.compile(r"([0-9a-fA-F]{2}:?){31}[0-9a-fA-F]{2}")
 _PROXY: Final = re.compile(r"https?://\S+:\d+/?")
@@ -85,7 +85,7 @@ class ElasticConfig(ConnectionConfig):
     """number of replicas, or a range as of index.auto_expand_replicas"""
     refresh: str = Field("1s", pattern=r"^(-1|\d+(ms|s|m))$")
     """refresh interval: time until searches see a write"""
-    also_stored: tuple[str, ...] = feature_setting(("dwdcs",))
+    also_stored: DetectorNames = feature_setting(("dwdcs",))
     """methods, besides those of detectors, whose features are stored in named fields; not used for candidates and decisions"""
     durability: Literal["request", "async"] = "request"
     """index.translog.durability; async is faster, but a crash of the server may lose 5 s of features"""

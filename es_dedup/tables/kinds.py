@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from es_dedup.errors import wrong_type
+from es_dedup.readers.rows import values_of
 
 BATCH_ROWS: Final = 1_000
 """Rows that are made Python objects at a time."""
@@ -164,4 +165,4 @@ def _of_dataset(data: Any) -> Rows:
 def _python(batches: Iterable[Any], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Rows of batches of pyarrow as Python objects."""
     for batch in batches:
-        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+        yield from zip(*(values_of(batch.column(name)) for name in names), strict=True)

@@ -69,16 +69,16 @@ def general() -> Idf:
     return Idf(values, _median(values), "jieba")
 
 
-def chosen(path: str) -> Idf:
-    """The idf that a setting names: that of a file, or of general Chinese where it is empty.
+def chosen(path: str, setting: str = "idf") -> Idf:
+    """The idf that a setting, named for errors, has: that of a file, or of general Chinese where it is empty.
 
     Raises:
         ConfigError: as ``load``.
     """
-    return load(path) if path else general()
+    return load(path, setting) if path else general()
 
 
-def load(path: str | Path) -> Idf:
+def load(path: str | Path, setting: str = "idf") -> Idf:
     """Idf of a file, kept until the file changes; its version names the content.
 
     Without a line ``# unknown`` an unknown word has the median.
@@ -86,7 +86,7 @@ def load(path: str | Path) -> Idf:
     Raises:
         ConfigError: it cannot be read, is no UTF-8 text, was cut off, or a line is not a word and a number above 0.
     """
-    return made_of_file("idf", path, _idf_of)
+    return made_of_file(setting, path, _idf_of)
 
 
 def _idf_of(raw: bytes) -> Idf:

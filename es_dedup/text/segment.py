@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 DEFAULT: Final = "jieba"
 BY_MODEL: Final = "jieba-hmm"
 _RUN: Final = re.compile(r"[^\W_]+")
+_MIDDLE: Final = re.compile(r"(?<=(?<![a-zA-Z0-9])[a-zA-Z0-9]{16})([a-zA-Z0-9]{1000,})(?=[a-zA-Z0-9]{16})")
+"""The middle of a long run of letters and digits, in which no word of jieba's dictionary begins or ends; jieba takes the square of its length."""
 _UNSPACED: Final = lazy.pattern(f"[{UNSPACED}]")
 _OTHER_LETTER: Final = lazy.pattern(rf"[^\W\d_a-z{UNSPACED}]")  # which the segmenters cut one by one
 
@@ -116,7 +118,13 @@ class JiebaSegmenter(Segmenter):
 
     def cut(self, text: str) -> list[str]:
         """See ``Segmenter``."""
-        return list(self._tokenizer.cut(text, HMM=self._hmm))
+        found: list[str] = []
+        for place, part in enumerate(_MIDDLE.split(text)):
+            words = [part] if place % 2 else self._tokenizer.lcut(part, HMM=self._hmm)
+            if place:
+                found[-1] += words.pop(0)
+            found += words
+        return found
 
     def tag(self, word: str) -> str:
         """See ``Segmenter``; a word of the dictionary has one tag, as in ``jieba.posseg`` without its model."""

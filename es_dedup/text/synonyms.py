@@ -124,15 +124,15 @@ def _numbered(groups: Sequence[Sequence[str]]) -> Synonyms:
     return Synonyms(tuple(map(frozenset, groups)), senses)
 
 
-def named(setting: str) -> Synonyms:
-    """The synonyms that a setting names: ``wordnet``, ``none``, or a path for ``load``.
+def named(value: str, setting: str = "synonyms") -> Synonyms:
+    """The synonyms that a setting, named for errors, has by its value: ``wordnet``, ``none``, or a path for ``load``.
 
     Raises:
         ConfigError: as ``load``.
     """
-    if setting == NO_LIST:
+    if value == NO_LIST:
         return NONE
-    return wordnet() if setting == WORDNET else load(setting)
+    return wordnet() if value == WORDNET else load(value, setting)
 
 
 @cache
@@ -152,13 +152,13 @@ def wordnet() -> Synonyms:
     return _numbered([line.split() for line in lines if not line.startswith("#")])
 
 
-def load(path: str | Path) -> Synonyms:
+def load(path: str | Path, setting: str = "synonyms") -> Synonyms:
     """Synonyms from a file; kept until the file changes.
 
     Raises:
         ConfigError: it cannot be read, is too large, is no UTF-8 text, was cut off, or holds no group of two words.
     """
-    return made_of_file("synonyms", path, _synonyms_of)
+    return made_of_file(setting, path, _synonyms_of)
 
 
 def _synonyms_of(raw: bytes) -> Synonyms:

@@ -102,9 +102,13 @@ def commands_of(block: Block) -> list[Command]:
 
 
 def runnable(document: str) -> list[Block]:
-    """Blocks that are run."""
-    left_out = NOT_RUN.get(document, set())
-    return [block for block in blocks_of(document) if block.kind in {"console", "python"} - left_out]
+    """Blocks that are run here; programs that ask a server are run in tests/integration."""
+    kinds = {"console", "python"} - NOT_RUN.get(document, set())
+    return [
+        block
+        for block in blocks_of(document)
+        if block.kind in kinds and not (block.kind == "python" and "http://localhost" in block.text)
+    ]
 
 
 def agrees(expected: str, printed: str) -> bool:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_dedup.model import Page
+from es_dedup import Page, deduplicate
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 
 SUFFIXES = "jsonl json csv tsv txt html jsonl.gz jsonl.xz jsonl.bz2 jsonl.zst csv.gz".split()
@@ -92,27 +93,52 @@ def test_failures_can_be_printed_whatever_the_names_of_the_fields(tmp_path: Path
         str(failure).encode()
 
 
-def test_values_that_python_cannot_hold_cost_only_their_row_of_a_parquet_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("times", "read"),
+    [
+        (pa.array([10**15, 1_700_000_000], pa.timestamp("s")), "2023-11-14 22:13:20"),
+        (pa.array([1_700_000_000_123_456_789] * 2, pa.timestamp("ns", "UTC")), "2023-11-14 22:13:20.123456"),
+        (pa.array([2_932_897, 19_675], pa.int32()).cast(pa.date32()), "2023-11-14"),
+        (pa.array([-(10**15), 0], pa.int64()).cast(pa.duration("s")), "0:00:00"),
+        (pa.array([3600, 3600], pa.int32()).cast(pa.time32("s")), "01:00:00"),
+        (pa.array([b"\xff", b"2023-11-14"], pa.binary()), "2023-11-14"),
+        (pa.array([Decimal(10**30), Decimal(1_700_000_000)], pa.decimal128(38)), "2023-11-14 22:13:20"),
+        (
+            pa.array([{"$date": 2_932_897}, {"$date": 19_675}], pa.struct({"$date": pa.date32()})),
+            "2023-11-14",
+        ),
+    ],
+    ids=lambda given: str(getattr(given, "type", "")),
+)
+def test_a_time_that_python_cannot_hold_costs_no_row_of_a_table(
+    tmp_path: Path, times: pa.Array, read: str
+) -> None:
     path = tmp_path / "a.parquet"
-    text = pa.array([b"one", b"\x81", b"three", b"four"]).cast(pa.binary()).view(pa.string())
-    times = pa.array([1_700_000_000, 1_700_000_000, 10**15, 1_700_000_000], pa.timestamp("s"))
-    pq.write_table(pa.table({"id": ["1", "2", "3", "4"], "text": text, "time": times}), path)
-    first, second, third, fourth = read_pages([path])
+    table = pa.table({"id": ["1", "2"], "text": ["one ferry", "two lighthouses"], "time": times})
+    pq.write_table(table, path)
+    first, second = read_pages([path])
+    assert isinstance(first, Page)
+    assert isinstance(second, Page)
+    assert str(second.published).startswith(read)
+    assert len(deduplicate(table).canonical) == 2
+
+
+def test_text_that_is_not_utf_8_costs_only_its_row_of_a_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    text = pa.array([b"one", b"\x81", b"three"]).cast(pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"id": ["1", "2", "3"], "text": text}), path)
+    first, second, third = read_pages([path])
     assert isinstance(first, Page)
     assert isinstance(second, InputFailure)
-    assert (second.line, "cannot be read" in second.problem) == (2, True)
-    assert isinstance(third, InputFailure)
-    assert third.line == 3
-    assert isinstance(fourth, Page)
+    assert (second.line, "must be text" in second.problem) == (2, True)
+    assert isinstance(third, Page)
 
 
-def test_times_in_nanoseconds_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    times = pa.array([1_700_000_000_123_456_789], pa.timestamp("ns", "UTC"))
-    pq.write_table(pa.table({"id": ["1"], "text": ["x"], "time": times}), path)
-    (page,) = read_pages([path])
-    assert isinstance(page, Page)
-    assert str(page.published).startswith("2023-11-14 22:13:20.123456")
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_a_number_that_python_cannot_read_costs_no_page(tmp_path: Path, name: str) -> None:
+    rows = ",\n".join(f'{{"id": "{at}", "n": {"7" * 5_000}, "text": "a ferry"}}' for at in "12")
+    (tmp_path / name).write_text(f"[{rows}]" if name == "a.json" else rows.replace("},", "}"), "utf-8")
+    assert [type(each) for each in read_pages([tmp_path / name])] == [Page, Page]
 
 
 def test_a_parquet_file_whose_columns_have_names_that_are_no_text_is_a_failure(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -25,18 +26,27 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
-def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, address: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("document", "block", "printed"),
+    [
+        ("docs/how-to/put-the-hook-before-the-bulk-writer.md", 1, "duplicate NAME/a 1.0"),
+        ("README.md", 2, "1 groups of 2"),
+    ],
+)
+def test_what_a_document_shows_works(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, document: str, block: int, printed: str
+) -> None:
     needs_elasticsearch("place in this page")
-    text = (ROOT / "docs/how-to/put-the-hook-before-the-bulk-writer.md").read_text(encoding="utf-8")
-    code = text.split("```python\n")[1].split("```")[0]
-    code = code.replace("http://localhost:9200", address.rpartition("/")[0]).replace("pages", name)
+    text = (ROOT / document).read_text(encoding="utf-8")
+    code = text.split("```python\n")[block].split("```")[0]
+    code = re.sub("http://localhost:920.", address.rpartition("/")[0], code).replace("pages", name)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == f"duplicate {name}/a 1.0"
-    shown = json.loads(text.split("```json\n")[1].split("```")[0].replace("pages", name))
-    assert dedup_fields(client, name)["b"] == shown
+    assert done.stdout.splitlines()[0] == printed.replace("NAME", name)
+    for shown in text.split("```json\n")[1:2]:
+        assert dedup_fields(client, name)["b"] == json.loads(shown.split("```")[0].replace("pages", name))
 
 
 @pytest.mark.parametrize("own", [0, 1], ids=["exact", "edited"])

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.errors import IndexUnavailable
 from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shared_terms
 from es_dedup.index.elastic.collection import all_answered
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
-from es_dedup.index.elastic.server import reason_in
 from es_dedup.model import CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
@@ -171,7 +169,7 @@ class CandidateSearcher:
         )
         for places, answer in zip(documents, answers, strict=True):
             if "error" in answer:
-                raise IndexUnavailable(server.name, reason_in(answer["error"]))
+                raise server.unread(answer["error"])
             # Of a term that no page carries nothing is said, and of a document without others only its name.
             for field, known in answer.get("term_vectors", {}).items():
                 for text, said in known["terms"].items():

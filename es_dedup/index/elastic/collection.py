@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexInterrupted, IndexReadOnly, IndexRefused, IndexUnavailable, WriteFailed
+from es_dedup.errors import IndexInterrupted, IndexReadOnly, IndexUnavailable, WriteFailed
 from es_dedup.index.elastic.server import (
     BUSY,
     BUSY_STATUS,
@@ -233,8 +233,9 @@ class Collection:
             status = answer["status"] if "error" in answer else BUSY_STATUS
             tell_watchers("item", status)
             if status not in BUSY and not _passes(answer["error"]):
-                kind = IndexUnavailable if status == NOT_FOUND else IndexRefused
-                raise kind(self.server.name, problem)
+                if status == NOT_FOUND:
+                    raise IndexUnavailable(self.server.name, problem)
+                raise self.server.refused(problem)
         return problem
 
     # Writing
@@ -353,8 +354,7 @@ def read_several(*places: tuple[Collection, Sequence[str], Fields]) -> list[list
         answers = server.call(partial(mget, [each for _, each in some]))
         for (place, _), answer in zip(some, answers, strict=True):
             if "error" in answer:
-                problem = f"some pages could not be read: {reason_in(answer['error'])}"
-                raise IndexUnavailable(server.name, problem)
+                raise server.unread(answer["error"])
             if answer["found"]:
                 found[place].append(answer)
     return found

@@ -58,6 +58,7 @@ _OWN_FIELD: Final = (
 )
 _TEMPLATE: Final = "name the index so that no template of yours matches its own indices, as http://…/dedup-NAME, where there is one for NAME-*"
 _ADVICE: Final = (
+    ("index_closed_exception", "open the index again, as by POST /INDEX/_open"),
     ("Limit of total fields", "raise index.mapping.total_fields.limit of the index, or map fewer fields in it"),
     ("shards open", "delete indices that nobody needs, or raise cluster.max_shards_per_node"),
     ("subobjects", "the index has subobjects: false and cannot hold the object dedup: write the documents to one without"),
@@ -334,8 +335,7 @@ class Server:
                 self.name, reason, f"give the user of section {section} a role that allows it"
             )
         if status is not None and status not in BUSY and status != NOT_FOUND:
-            advice = next((given for part, given in _ADVICE if part in reason), None)
-            return IndexRefused(self.name, reason, *filter(None, [advice]))
+            return self.refused(reason)
         if type(error).__name__ in ("TlsError", "SSLError"):
             advice = f"name its certificate authority in {section}.ca_certs, or the fingerprint in {section}.ca_fingerprint"
             if "CERTIFICATE_REQUIRED" in reason.upper().replace(" ", "_"):
@@ -345,6 +345,16 @@ class Server:
             return IndexRefused(self.name, reason, advice)
         kind = IndexInterrupted if writing else IndexUnavailable
         return kind(self.name, reason)
+
+    def refused(self, reason: str) -> IndexRefused:
+        """The error for a request that does not help again, with what to do."""
+        advice = next((given for part, given in _ADVICE if part in reason), None)
+        return IndexRefused(self.name, reason, *filter(None, [advice]))
+
+    def unread(self, error: Any) -> IndexError_:
+        """The error for one document of several that was not read."""
+        reason = reason_in(error)
+        return self.refused(reason) if "index_closed" in reason else IndexUnavailable(self.name, reason)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
@@ -404,4 +414,6 @@ def reason_in(error: Any) -> str:
     cause = error.get("caused_by") or (causes[0] if isinstance(causes, list) and causes else None)
     parts = [part for part in (error, cause) if isinstance(part, dict) and part.get("type")]
     said = [f"{part['type']}: {part.get('reason', '')}" for part in parts]
+    if error.get("index", "") not in "".join(said):
+        said.append(f"index {error['index']}")
     return "; ".join(dict.fromkeys(said))

@@ -129,7 +129,7 @@ TEXTS: Final = ["水泵水泵坏了，水泵！", "the pumps", "", article(3, se
 @pytest.mark.parametrize("features", ["grams", "words", "words-tfidf"])
 def test_features_vote_as_the_reference_says(features: str, monkeypatch: pytest.MonkeyPatch) -> None:
     idf = Idf({"水泵": 2.0, "坏": 3.06, "the": 0.01}, 1.5, "test")
-    monkeypatch.setattr("es_dedup.detectors.simhash.chosen", lambda _: idf)
+    monkeypatch.setattr("es_dedup.detectors.simhash.chosen", lambda *_: idf)
     check_votes(TEXTS, features, idf)
 
 

@@ -5,7 +5,6 @@ from datetime import datetime
 
 import pytest
 
-from es_dedup.errors import ConfigError
 from es_dedup.extraction import create_extractor, extract, extractor_names, register, registry
 from es_dedup.extraction.page_to_content import HtmlExtractor
 from es_dedup.extraction.reading.document import Document
@@ -93,8 +92,8 @@ def test_what_is_cut_is_noted() -> None:
 
 
 def test_an_unknown_method_is_a_mistake_in_the_settings() -> None:
-    with pytest.raises(ConfigError, match="blocks, plain, topic, got 'magic'"):
-        extract(PAGE, config=ExtractionConfig(extractor="magic"))
+    with pytest.raises(ValueError, match="blocks, plain, topic, got 'magic'"):
+        ExtractionConfig(extractor="magic")
 
 
 def test_a_method_of_ones_own_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:

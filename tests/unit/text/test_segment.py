@@ -1,6 +1,7 @@
 """Segmentation: both libraries behind one interface, whatever the text."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -120,3 +121,15 @@ def test_search_text_is_words_with_a_letter_or_digit(name: str) -> None:
     assert words("泵站,完成 2026! ", name) == ["泵站", "完成", "2026"]
     assert search_text("泵站，完成", name) == "泵站 完成"
     assert search_text("привет, über_café covid-19 t恤", name) == "привет über café covid 19 t 恤"
+
+
+@pytest.mark.parametrize("hmm", [False, True])
+def test_long_runs_of_letters_are_cut_as_jieba_cuts_them(*, hmm: bool) -> None:
+    segmenter, random = JiebaSegmenter(hmm=hmm), Random(3)
+    runs = ["x" * length for length in (15, 16, 1_031, 1_032, 1_033, 2_000)]
+    for _ in range(60):
+        text = "".join(
+            random.choices([*runs, "卡拉ok", "at&t", "t恤", "c++", "你好", ".5%", "é", " ", "的"], k=6)
+        )
+        assert segmenter.cut(text) == segmenter._tokenizer.lcut(text, HMM=hmm)
+    assert len(segmenter.cut("x" * 1_000_000)) == 1  # jieba itself takes half a minute
