@@ -18,8 +18,7 @@ from labelled import GROUPED, LABELLED, PairSet, joined, pair_sets, scan
 
 from es_dedup import Settings
 from es_dedup.batch import join
-from es_dedup.batch.whole_corpus import verify
-from es_dedup.decision.comparison import BLOCK
+from es_dedup.decision.comparison import BLOCK, compare
 from es_dedup.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -103,7 +102,6 @@ def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
     scanned = scan(pages)
     with scanned.dedup:
         stored, statistics = scanned.corpus.pages, scanned.statistics
-        weights = statistics.weights(stored.table.coverage)
         rows: list[Row] = []
         for cap in caps:
             with patch.object(join, "MAX_POSTINGS", cap):
@@ -111,7 +109,8 @@ def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
             related = 0
             for start in range(0, len(found.left), BLOCK):
                 left, right = found.left[start : start + BLOCK], found.right[start : start + BLOCK]
-                related += len(verify(statistics, Settings(), stored, left, right, weights=weights).left)
+                compared = compare(stored, left, stored, right, statistics, Settings())
+                related += len(compared.related_rows().left)
             rows.append({"cap": cap, "compared": len(found.left), "related": related})
     for row in rows:
         row["of the last"] = share(row["related"], rows[-1]["related"])

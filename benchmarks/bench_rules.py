@@ -30,7 +30,7 @@ from es_dedup.decision.comparison import BLOCK
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.thresholds import PRESETS, preset_thresholds
-from es_dedup.detectors.coverage_pairs import best_cover
+from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.evaluation import Label
 
 if TYPE_CHECKING:
@@ -257,11 +257,12 @@ def covers(scanned: Scanned, left: Rows, right: Rows, *, weighted: bool = True) 
     """Coverage of the better covered page of each pair, a bounded number at a time; shape (pairs,)."""
     table = scanned.corpus.pages.table.coverage
     weights = (scanned.statistics if weighted else Statistics.empty()).weights(table)
-    found = [
-        best_cover(table, left[at : at + BLOCK], table, right[at : at + BLOCK], weights, weights)
-        for at in range(0, len(left), BLOCK)
-    ]
-    return np.concatenate(found) if found else np.zeros(0)
+    found = [np.zeros(0)]
+    for at in range(0, len(left), BLOCK):
+        some = slice(at, at + BLOCK)
+        measures = measure(table, left[some], table, right[some], weights, weights)
+        found.append(np.maximum(measures.left.cover, measures.right.cover))
+    return np.concatenate(found)
 
 
 def page(effects: dict[str, list[Effect]], preset: str, minutes: float) -> str:

@@ -15,10 +15,10 @@ from es_dedup import Page
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.learning import learn
-from es_dedup.batch.whole_corpus import components
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.detectors.features import unpack
 from es_dedup.settings import Settings
+from es_dedup.text.ragged import components
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -147,8 +147,3 @@ def value_ranges(columns: Sequence[Column], most: int | None, unit: int = 1) -> 
     spread = np.sort(np.concatenate(samples))
     cuts = sorted_distinct(spread[np.arange(1, count) * len(spread) // count] // np.uint64(unit))
     yield from pairwise([0, *(int(cut) * unit for cut in cuts if cut), EVERY_VALUE[1]])
-
-
-def offsets_from(owners: Rows, rows: int) -> Rows:
-    """Where each row begins among elements that are in order of rows; shape (rows + 1,)."""
-    return np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=rows)))).astype(np.int64)

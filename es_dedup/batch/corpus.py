@@ -17,7 +17,7 @@ import numpy as np
 from es_dedup.batch.columns import Column
 from es_dedup.batch.featurise import day_of
 from es_dedup.batch.memory import release_memory
-from es_dedup.clustering import PageKey, sort_key
+from es_dedup.clustering.order import PageKey, sort_key
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.model import Progress

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup import extraction, native
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
@@ -38,7 +38,6 @@ from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
-    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.context import BaseContext
 
     from es_dedup.index.records import FeatureRecord
@@ -55,7 +54,6 @@ CHUNK_CHARS: Final = 1_000_000
 POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
 # chunks in flight per worker: as many pages as are written at a time, so that all go on meanwhile
 AHEAD: Final = 36
-PIPE_BYTES: Final = 2**20  # what Linux allows each user; a chunk of 256 pages has about as many
 PARENT_SECONDS: Final = 0.5  # between a worker's checks whether its parent still lives
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
@@ -159,25 +157,9 @@ def _processes(workers: int, given: Mapping[str, Any]) -> Executor:
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most processes start none
 
     extraction.kept_extractor(given["settings"].extraction)  # what it loads is shared by forked processes
-    pool = ProcessPoolExecutor(
+    return ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
     )
-    _widen(pool)
-    return pool
-
-
-def _widen(pool: ProcessPoolExecutor) -> None:
-    """Let a whole chunk fit into the pipes to and from the workers, where the system can.
-
-    A pipe holds 64 KiB else: a chunk takes twenty reads, and for each the thread that reads waits until the main thread lets go of the
-    interpreter, while workers wait for room.
-    """
-    for name in ("_call_queue", "_result_queue"):  # not public: elsewhere the pipes stay as they are
-        with suppress(ImportError, AttributeError, OSError):
-            import fcntl  # noqa: PLC0415 - not on Windows
-
-            writer = getattr(pool, name)._writer  # noqa: SLF001
-            fcntl.fcntl(writer.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 @contextmanager
@@ -368,13 +350,7 @@ def _moment(value: str | datetime | None) -> datetime | None:
 
 def _clean(text: str) -> str:
     """Without halves of surrogate pairs, which no storage takes."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "ignore").decode("utf-8")
-    return text
+    return text if text.isascii() else text.encode("utf-8", "ignore").decode()
 
 
 def name_of(page: Page) -> str:

@@ -15,7 +15,7 @@ from es_dedup.batch.clusters import (
     distinct,
     place,
 )
-from es_dedup.batch.corpus import Corpus, corpus_of
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import (
     AddCounts,
     StoredBatch,
@@ -30,7 +30,6 @@ from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.stored_pages import loose_clusters
 from es_dedup.batch.whole_corpus import (
     IN_MEMORY_PAGES,
-    WORTH_PAGES,
     PipelinedDecisions,
     decide_corpus,
     recluster,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.batch.whole_corpus import RelatedPairs
-    from es_dedup.clustering import PageKey
+    from es_dedup.clustering.order import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Index, Notes
@@ -321,11 +320,10 @@ class Ingest:
     def _keep(self, chunk: Chunk, *, last: bool) -> None:
         """Keep features of new pages at hand while they fit; decide pairs while the last ones are written."""
         total = len(self.counts.new) + len(chunk.records.ids)
+        self._kept.append((keys_of(chunk.records), chunk.table))
         if total > IN_MEMORY_PAGES:
             self._forget()
-            return
-        self._kept.append((keys_of(chunk.records), chunk.table))
-        if last and total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
+        elif last and sum(len(keys) for keys, _ in self._kept) == total:
             self._pipelined = PipelinedDecisions(self._kept, self._settings)
             self._kept = []  # the thread alone has them, and lets go of the parts
 
@@ -401,19 +399,7 @@ class Ingest:
         counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, lookup, found))
 
     def _recluster(self) -> RelatedPairs:
-        related = None
-        if self._pipelined is not None:
-            corpus, related = self._pipelined.result(self._report_progress)
-        elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == self.total:
-            corpus = Corpus((keys, table, ()) for keys, table in self._kept)
-            self._kept.clear()
-        else:
+        if self._pipelined is None:
             return recluster(self._index, self._settings, self._report_progress)
-        return recluster_corpus(
-            self._index,
-            corpus,
-            self._settings,
-            self._report_progress,
-            fresh=True,
-            related=related,
-        )
+        corpus, related = self._pipelined.result(self._report_progress)
+        return recluster_corpus(self._index, corpus, self._settings, self._report_progress, related)

@@ -18,7 +18,7 @@ from es_dedup.batch.overrides import (
     merged,
     same_in_force,
 )
-from es_dedup.clustering import update_clusters
+from es_dedup.clustering.upkeep import update_clusters
 from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored
 from es_dedup.model import Page
 from es_dedup.model.annotations import just_now

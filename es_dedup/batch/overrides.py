@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.journal import Journal, Recorded, problem_of
-from es_dedup.clustering import constraints_of, contradiction, deciding
+from es_dedup.clustering.constraints import constraints_of, contradiction, deciding
 from es_dedup.errors import InvalidOverride, OverrideConflict
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from es_dedup.batch.featurise import Ignored
-    from es_dedup.clustering import Constraints
+    from es_dedup.clustering.constraints import Constraints
     from es_dedup.index.port import ClusterUpdates
 
 OVERRIDES: Final = "overrides"

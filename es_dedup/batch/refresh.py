@@ -17,7 +17,7 @@ from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
 from es_dedup.batch.corpus import SCANNED, load_corpus
 from es_dedup.batch.learning import EffectiveSettings, store_statistics
 from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
-from es_dedup.clustering import same_neighbours
+from es_dedup.clustering.repair import same_neighbours
 from es_dedup.clustering.star import weakness
 from es_dedup.errors import IndexError_
 from es_dedup.model.batches import chunked

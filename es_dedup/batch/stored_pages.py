@@ -10,7 +10,7 @@ import numpy as np
 
 from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
-from es_dedup.clustering import build_clusters, containment
+from es_dedup.clustering.star import build_clusters, containment
 from es_dedup.decision.comparison import compare_by_rules, evidence_of
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.model import Member, Relation, SearchHit, SearchResult, fitted_id

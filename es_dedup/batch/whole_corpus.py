@@ -22,30 +22,29 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from es_dedup import native
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Corpus, Weighing, load_corpus, pieces
 from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.clustering import cluster_all, repair
+from es_dedup.clustering.repair import repair
+from es_dedup.clustering.star import cluster_all
 from es_dedup.decision.comparison import BLOCK, RelatedRows, compare_by_rules, decided_by_settings
-from es_dedup.decision.rules import BY_RULES, RELATIONS
+from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.thresholds import thresholds_of
-from es_dedup.detectors.coverage_pairs import best_cover
 from es_dedup.model import Edge, Progress
 from es_dedup.temporary import temporary_folder
+from es_dedup.text.ragged import components
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.clustering import Constraints, PageKey
-    from es_dedup.decision.comparison import Pages
+    from es_dedup.clustering.constraints import Constraints
+    from es_dedup.clustering.order import PageKey
     from es_dedup.decision.statistics import Statistics
     from es_dedup.decision.term_use import TermUse
-    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
@@ -56,37 +55,7 @@ if TYPE_CHECKING:
     ProgressListener = Callable[[Progress], None]
 
 
-def verify(
-    statistics: Statistics,
-    settings: Settings,
-    pages: Pages,
-    left: Rows,
-    right: Rows,
-    *,
-    weights: Weights,
-) -> RelatedRows:
-    """Related pairs among the pairs (left row, right row) of one table.
-
-    Args:
-        statistics, settings: see ``compare``.
-        pages: rows of both sides.
-        left, right: rows of the pairs; about ``BLOCK`` at a time.
-        weights: what the table's grams and clauses count by these statistics.
-    """
-    cover, thresholds = pages.table.coverage, thresholds_of(settings.decision)
-    # the native core measures all in less time than numpy takes for this alone
-    if not native.core and settings.decision.method == BY_RULES:
-        # the decision rules never accept less than this, so nothing is lost here
-        likely = best_cover(cover, left, cover, right, weights, weights) >= thresholds.least_cover
-        likely |= pages.table.hashes[left] == pages.table.hashes[right]
-        left, right = left[likely], right[likely]
-    comparison = compare_by_rules(pages, left, pages, right, statistics, thresholds, weights)
-    return decided_by_settings(comparison, settings, statistics).related_rows()
-
-
 IN_MEMORY_PAGES: Final = 300_000  # some 2 GB with what is made of them; beyond, it takes temporary files
-# below, deciding takes no longer than starting a thread and sharing the interpreter
-WORTH_PAGES: Final = 1_000
 MOST: Final = 500_000  # terms or features of a corpus in files in memory at a time: some 40 MB with what is made of them
 PAIRS: Final = 1_024  # of a corpus in files compared at a time, in each of some threads: some 10 MB
 PAGES: Final = 2_000  # pages and edges of a corpus in files that are objects at a time
@@ -161,8 +130,6 @@ def recluster_corpus(
     corpus: Corpus,
     settings: Settings,
     progress: ProgressListener = silent,
-    *,
-    fresh: bool = False,
     related: RelatedPairs | None = None,
 ) -> RelatedPairs:
     """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
@@ -172,14 +139,15 @@ def recluster_corpus(
         corpus: all stored pages.
         settings: detectors, decision settings and canonical order; the index records them.
         progress: called with the progress.
-        fresh: no page was clustered before; else cluster ids are kept where they can be.
-        related: what ``decide_corpus`` has returned for this corpus already.
+        related: what ``decide_corpus`` has returned for this corpus, of which no page was clustered before. None: it is called now, and
+            cluster ids are kept where they can be.
 
     Returns:
         What was found; the index has the clusters.
     """
-    total = len(corpus)
+    total, cluster = len(corpus), cluster_all
     if related is None:
+        cluster = partial(_repaired, index)
         related = decide_corpus(corpus, settings, progress)
     progress(Progress("cluster", 0, total))
     constraints = load_constraints(index)
@@ -192,7 +160,6 @@ def recluster_corpus(
             edges = _edges(corpus, related.pairs)
             assigned = _assignments(index, corpus, related.pairs, settings, constraints)
         else:
-            cluster = cluster_all if fresh else partial(_repaired, index)
             at_hand = cluster(corpus.keys, related.edges, settings.cluster, constraints)
             assigned = at_hand.values()
     store_statistics(index, related.statistics, packed.result(), settings)
@@ -218,7 +185,7 @@ def decide_corpus(
     total = len(corpus)
     report_progress(Progress("join", 0, total))
     size = PAIRS if corpus.folder else BLOCK
-    compared = 0
+    compared, thresholds = 0, thresholds_of(settings.decision)
     parts: list[RelatedRows] = []
 
     def block(left: Rows, right: Rows, start: int) -> RelatedRows:
@@ -226,7 +193,8 @@ def decide_corpus(
         pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
         known = learning.result()
         weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
-        related = verify(known, settings, pages, ours, theirs, weights=weights)
+        measured = compare_by_rules(pages, ours, pages, theirs, known, thresholds, weights)
+        related = decided_by_settings(measured, settings, known).related_rows()
         return (
             related if rows is None else replace(related, left=rows[related.left], right=rows[related.right])
         )
@@ -328,17 +296,6 @@ def _components(index: Index, corpus: Corpus, related: RelatedRows, constraints:
         np.concatenate((left, related.left[same], np.arange(len(corpus)))),
         np.concatenate((right, related.right[same], bearers)),
     )
-
-
-def components(rows: int, left: Rows, right: Rows) -> Rows:
-    """Of each row the least row of its component; each left row belongs together with the right one in the same place."""
-    least = np.arange(rows, dtype=np.int64)
-    while not ((ours := least[left]) == (theirs := least[right])).all():
-        np.minimum.at(least, ours, theirs)
-        np.minimum.at(least, theirs, ours)
-        while not ((lesser := least[least]) == least).all():
-            least = lesser
-    return least
 
 
 def whole_components(labels: Rows, most: int) -> Iterator[Rows]:

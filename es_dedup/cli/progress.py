@@ -34,7 +34,6 @@ class ProgressDisplay:
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._status: Status | None = None
-        self._expected: dict[str, int] = {}
         self._entered = 0.0
         self._stage, self._began, self._said = "", 0.0, 0.0
 
@@ -77,16 +76,10 @@ class ProgressDisplay:
         """``count`` of one stage."""
         return partial(self.count, stage)
 
-    def expect(self, stage: str, total: int | None) -> None:
-        """Take an estimate for the total of a stage that does not know its own."""
-        if total:
-            self._expected[stage] = total
-
     def _figures(self, progress: Progress, now: float) -> str:
-        """``3,000 of about 73,000 (5,400/s, 13 s left)``."""
+        """``3,000 of 73,000 (5,400/s, 13 s left)``."""
         rate = progress.done / max(now - self._began, 1e-6)
-        about = self._expected.get(progress.stage, 0) if progress.total is None else 0
-        total = progress.total or (about if about >= progress.done else 0)
-        of = f" of {'about ' if about else ''}{total:,}" if total else ""
+        total = progress.total
+        of = f" of {total:,}" if total else ""
         left = f", {(total - progress.done) / rate:,.0f} s left" if total and rate else ""
         return f"{progress.done:,}{of} ({rate:,.0f}/s{left})"

@@ -22,7 +22,6 @@ from es_dedup.errors import DedupError
 from es_dedup.model import READ_WITHOUT_FEATURES, AddReport, Decision, Outcome, Page, WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.readers import ReadOptions
-from es_dedup.readers.reading import estimated_pages
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -63,7 +62,7 @@ def scan(
         session.output.note(
             f"this works in Python, which takes several times as long: {native.HOW_TO_GET_IT}"
         )
-    with _storing(session, paths, intake, dry_run=dry_run, whole=True) as work:
+    with _storing(session, intake, dry_run=dry_run, whole=True) as work:
         done = work.dedup.scan(work.pages, progress=work.progress, dry_run=dry_run)
         if target is not None and not work.empty:
             page = report_page(
@@ -95,7 +94,7 @@ def add(
         policy: What to do with a page that is a duplicate of, or contained in, a stored page.
     """
     intake = Intake(paths, replace(options, root=options.root or session.root()), session)
-    with _storing(session, paths, intake, dry_run=dry_run) as work:
+    with _storing(session, intake, dry_run=dry_run) as work:
         done = work.dedup.add_many(work.pages, policy=policy, progress=work.progress, dry_run=dry_run)
     for page_id, decision in done.decisions.items():
         other = decision.duplicate_of or ", ".join(decision.contained_in or decision.contains)
@@ -166,9 +165,7 @@ class _Work:
 
 
 @contextmanager
-def _storing(
-    session: Session, paths: list[str], intake: Intake, *, dry_run: bool, whole: bool = False
-) -> Iterator[_Work]:
+def _storing(session: Session, intake: Intake, *, dry_run: bool, whole: bool = False) -> Iterator[_Work]:
     """The index opened for the pages of the input, the first of which is read at once.
 
     If the block is interrupted, the number of stored pages is recorded in the session, which reports it.
@@ -182,7 +179,6 @@ def _storing(
     ):
         if not empty:
             dedup.record_root(intake.root, dry_run=dry_run)
-        progress.expect("features", estimated_pages(paths))
         try:
             yield _Work(chain(() if first is None else (first,), pages), dedup, progress, empty)
         except KeyboardInterrupt:

@@ -93,21 +93,19 @@ def contradiction(overrides: Iterable[Override], new: Override) -> tuple[Overrid
     What cannot hold: two pages of one unit that are different; one unit with two canonical documents.
     """
     known = [each for each in overrides if each.in_force and each.id != new.id]
-    after = constraints_of([*known, new])
-    unit = {name for page in new.pages for name in after.units.get(page, (page,))}
-    inside = {
-        kind: [each for each in known if each.kind is kind and unit.issuperset(each.pages)]
-        for kind in OverrideKind
-    }
-    canonical = [each for each in inside[OverrideKind.CANONICAL] if each.pages != new.pages]
-    if new.kind is OverrideKind.DIFFERENT:
-        left, right = new.pages
-        against = inside[OverrideKind.SAME] if right in after.units.get(left, ()) else []
-    elif new.kind is OverrideKind.SAME:
-        against = inside[OverrideKind.DIFFERENT] + (canonical if len(canonical) > 1 else [])
-    else:
-        against = canonical
-    return tuple(against)
+    if new.kind in (OverrideKind.SAME, OverrideKind.DIFFERENT):
+        chain = deciding(known, *new.pages)
+        apart = any(each.kind is OverrideKind.DIFFERENT for each in chain)
+        if chain and apart == (new.kind is OverrideKind.SAME):
+            return chain
+    unit = constraints_of([*known, new]).with_units(new.pages)
+    canonical = [
+        each
+        for each in known
+        if each.kind is OverrideKind.CANONICAL and unit.issuperset(each.pages) and each.pages != new.pages
+    ]
+    allowed = {OverrideKind.CANONICAL: 0, OverrideKind.SAME: 1}.get(new.kind, len(canonical))
+    return tuple(canonical) if len(canonical) > allowed else ()
 
 
 def deciding(overrides: Iterable[Override], left: str, right: str) -> tuple[Override, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, compare, concatenated, pair_decisions
+from es_dedup.decision.comparison import Pages, compare, pair_decisions
 from es_dedup.decision.term_use import TermUse
 from es_dedup.decision.voting import voters_of
 from es_dedup.detectors import ccdet, coverage, simhash
@@ -218,9 +218,9 @@ class CandidateSearch:
             for row, (some, first) in enumerate(zip(found.names, names, strict=True))
         ]
         if any(rest):
-            comparison = self._compared(pages, rest, payloads).comparison
-            results = replace(results, comparison=concatenated(results.comparison, comparison))
-            pairs += comparison.related_pairs()
+            every = [some | more for some, more in zip(names, rest, strict=True)]
+            results = self._compared(pages, every, payloads)
+            pairs = list(results.comparison.related_pairs())
         results = replace(
             results,
             capped_terms=sum(answer.capped_terms for answer in answers),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -80,7 +80,10 @@ class PairComparison:
 
     def related_rows(self) -> RelatedRows:
         """The related pairs by rows."""
-        return RelatedRows.of(self.left_rows, self.right_rows, self.decisions)
+        kept, decisions = self.decisions.rule == 0, self.decisions
+        return RelatedRows(
+            self.left_rows[kept], self.right_rows[kept], decisions.relation[kept], decisions.score(kept)
+        )
 
     def related_pairs(self) -> Iterator[tuple[int, str]]:
         """The left row and the right page's id of each related pair."""
@@ -105,12 +108,6 @@ class RelatedRows:
     score: NDArray[np.float64]
 
     @classmethod
-    def of(cls, left: NDArray[np.int64], right: NDArray[np.int64], decisions: PairDecisions) -> RelatedRows:
-        """The related ones of decided pairs."""
-        kept = decisions.rule == 0
-        return cls(left[kept], right[kept], decisions.relation[kept], decisions.score(kept))
-
-    @classmethod
     def concatenate(cls, parts: Sequence[RelatedRows]) -> RelatedRows:
         """Several results as one."""
         rows = np.zeros(0, dtype=np.int64)
@@ -128,35 +125,6 @@ class RelatedRows:
                 kind, first, second = kind.reversed, second, first
             edges.append(Edge(first, second, kind, round(score, 4)))
         return edges
-
-
-def concatenated(first: PairComparison, second: PairComparison) -> PairComparison:
-    """The pairs of two comparisons of the same left pages; the right pages of both are kept."""
-    one, other = first.right, second.right
-    return PairComparison(
-        first.left,
-        np.concatenate((first.left_rows, second.left_rows)),
-        Pages(
-            one.ids + other.ids,
-            one.table.concatenate((one.table, other.table)),
-            np.concatenate((one.days, other.days)),
-        ),
-        np.concatenate((first.right_rows, second.right_rows + len(one.ids))),
-        _stacked((first.measures, second.measures)),
-        _stacked((first.decisions, second.decisions)),
-    )
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    """Arrays, or dataclasses of arrays, one after the other; None and thresholds, which hold for all pairs, as they are."""
-    first = parts[0]
-    if first is None or isinstance(first, Thresholds):
-        return first
-    if isinstance(first, np.ndarray):
-        return np.concatenate(parts)
-    return replace(
-        first, **{each.name: _stacked([getattr(part, each.name) for part in parts]) for each in fields(first)}
-    )
 
 
 def compare(

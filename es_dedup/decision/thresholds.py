@@ -46,12 +46,6 @@ class Thresholds:
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
 
-    @property
-    def least_cover(self) -> float:
-        """The lowest coverage at which any pair is accepted."""
-        ordinary = min(self.needed_cover) / float(MOST_SCATTERED**self.scattered)
-        return min(ordinary, *self.untitled_cover, self.words_cover, self.same_cover)
-
 
 SERIES: Final = "series"
 """Group of the rules against issues of a series: the same form with other numbers or on another day."""

@@ -20,7 +20,7 @@ from es_dedup.batch.override_changes import add_override, apply_ignored, end_ove
 from es_dedup.batch.overrides import load_constraints, load_ignored
 from es_dedup.batch.stored_pages import ForgetReport, erase
 from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluster, silent
-from es_dedup.clustering import cluster_all
+from es_dedup.clustering.star import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import ROOT, IndexReader
 from es_dedup.errors import IndexLocked, InvalidAnnotation, InvalidOverride, NotAnIndex
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.clustering import Constraints
+    from es_dedup.clustering.constraints import Constraints
     from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.settings import Settings
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Ignored
-    from es_dedup.clustering import Constraints
+    from es_dedup.clustering.constraints import Constraints
     from es_dedup.decision.alignment import AlignedRow
     from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.decision.statistics import Statistics

@@ -15,51 +15,54 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+_NUMBERS: Final = {
+    "tokens": np.uint32,
+    "gram_threshold": np.uint32,
+    "clause_threshold": np.uint32,
+    "number_threshold": np.uint32,
+    "body_mask": np.uint32,
+    "titled": np.bool_,
+}
+"""What there is one of on each page."""
+_DENSE: Final = {
+    "grams": "gram_offsets",
+    "clauses": "clause_offsets",
+    "titles": "title_offsets",
+    "numbers": "number_offsets",
+}
+"""Columns of which each value is kept, with their offsets."""
+_SPARSE: Final = {
+    "gram_masks": "gram_offsets",
+    "clause_masks": "clause_offsets",
+    "clause_masked": "clause_offsets",
+}
+"""Columns that are mostly 0, of which each other value is kept with its place."""
 _HEADER: Final = struct.Struct("<5I5H3B")
-_SPARSE: Final = 6  # bytes of one entry of a mostly empty column: place (2) and value (4)
+_ENTRY: Final = 6  # bytes of a place (2) and a value (4)
 
 
 def pack(table: CoverageTable) -> list[bytes]:
-    """Each row as bytes; masks and masked clauses, mostly 0, are kept as (place, value)."""
-    heads = zip(
-        *(getattr(table, name).tolist() for name in _HEAD_NUMBERS),
-        *(np.diff(getattr(table, name)).tolist() for name in ("gram_offsets", "clause_offsets")),
-        strict=True,
-    )
-    tails = zip(
-        *(np.diff(getattr(table, name)).tolist() for name in ("title_offsets", "number_offsets")),
-        table.titled.tolist(),
-        strict=True,
-    )
+    """Each row as bytes."""
     dense = [
-        _slices(values.astype("<u4"), offsets)
-        for values, offsets in (
-            (table.grams, table.gram_offsets),
-            (table.clauses, table.clause_offsets),
-            (table.titles, table.title_offsets),
-            (table.numbers, table.number_offsets),
-        )
+        _slices(getattr(table, name).astype("<u4"), getattr(table, offsets))
+        for name, offsets in _DENSE.items()
     ]
     lengths = _slices(table.clause_lengths, table.clause_offsets)
-    sparse = [
-        _sparse(values, offsets)
-        for values, offsets in (
-            (table.gram_masks, table.gram_offsets),
-            (table.clause_masks, table.clause_offsets),
-            (table.clause_masked, table.clause_offsets),
-        )
-    ]
-    return [
-        b"".join(
-            (
-                _HEADER.pack(*head, *(len(column[row]) // _SPARSE for column in sparse), *tail),
-                *(column[row] for column in dense),
-                lengths[row],
-                *(column[row] for column in sparse),
-            )
-        )
-        for row, (head, tail) in enumerate(zip(heads, tails, strict=True))
-    ]
+    sparse = [_sparse(getattr(table, name), getattr(table, offsets)) for name, offsets in _SPARSE.items()]
+    rows = zip(
+        zip(*(getattr(table, name).tolist() for name in _NUMBERS), strict=True),
+        zip(*dense, strict=True),
+        lengths,
+        zip(*sparse, strict=True),
+        strict=True,
+    )
+    packed = []
+    for (*numbers, titled), whole, of_clauses, marks in rows:
+        grams, clauses, titles, figures = (len(column) // 4 for column in whole)
+        marked = (len(column) // _ENTRY for column in marks)
+        head = _HEADER.pack(*numbers, grams, clauses, *marked, titles, figures, titled)
+        packed.append(b"".join((head, *whole, of_clauses, *marks)))
+    return packed
 
 
 def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
@@ -70,7 +73,7 @@ def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
     """
     rows = [_unpack(payload) for payload in payloads]
     columns: dict[str, NDArray[Any]] = {}
-    for name, kind in _SCALARS.items():
+    for name, kind in _NUMBERS.items():
         columns[name] = np.array([row[name] for row in rows], dtype=kind)
     for offsets, names in CoverageTable.RAGGED.items():
         lengths = [len(row[names[0]]) for row in rows]
@@ -79,19 +82,6 @@ def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
             empty = np.zeros(0, dtype=np.uint8 if name == "clause_lengths" else np.uint32)
             columns[name] = np.concatenate([row[name] for row in rows]) if rows else empty
     return CoverageTable(**columns)
-
-
-_SCALARS: Final = {
-    "tokens": np.uint32,
-    "gram_threshold": np.uint32,
-    "clause_threshold": np.uint32,
-    "number_threshold": np.uint32,
-    "body_mask": np.uint32,
-    "titled": np.bool_,
-}
-
-
-_HEAD_NUMBERS: Final = ("tokens", "gram_threshold", "clause_threshold", "number_threshold", "body_mask")
 
 
 def _slices(values: NDArray[Any], offsets: NDArray[np.int64]) -> list[bytes]:
@@ -114,39 +104,27 @@ def _sparse(values: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[byte
 
 def _unpack(payload: bytes) -> dict[str, Any]:
     if len(payload) < _HEADER.size:
-        message = f"coverage features take at least {_HEADER.size} bytes, got {len(payload)}"
-        raise ValueError(message)
-    tokens, gram_bound, clause_bound, number_bound, body, *counts = _HEADER.unpack_from(payload)
-    grams, clauses, gram_marks, clause_marks, masked, titles, numbers, titled = counts
-    sparse = _SPARSE * (gram_marks + clause_marks + masked)
-    if len(payload) != _HEADER.size + 4 * (grams + clauses + titles + numbers) + clauses + sparse:
-        message = f"coverage features of {len(payload)} bytes do not fit their header"
-        raise ValueError(message)
-    row: dict[str, Any] = {
-        "tokens": tokens,
-        "gram_threshold": gram_bound,
-        "clause_threshold": clause_bound,
-        "number_threshold": number_bound,
-        "body_mask": body,
-        "titled": bool(titled),
-    }
+        raise ValueError(f"coverage features take at least {_HEADER.size} bytes, got {len(payload)}")
+    *numbers, grams, clauses, gram_marks, clause_marks, masked, titles, figures, titled = _HEADER.unpack_from(
+        payload
+    )
+    entries = gram_marks + clause_marks + masked
+    if len(payload) != _HEADER.size + 4 * (grams + clauses + titles + figures) + clauses + _ENTRY * entries:
+        raise ValueError(f"coverage features of {len(payload)} bytes do not fit their header")
+    row: dict[str, Any] = dict(zip(_NUMBERS, (*numbers, bool(titled)), strict=True))
     place = _HEADER.size
-    for name, count in (("grams", grams), ("clauses", clauses), ("titles", titles), ("numbers", numbers)):
+    for name, count in zip(_DENSE, (grams, clauses, titles, figures), strict=True):
         row[name] = np.frombuffer(payload, dtype="<u4", count=count, offset=place)
         place += 4 * count
     row["clause_lengths"] = np.frombuffer(payload, dtype=np.uint8, count=clauses, offset=place)
     place += clauses
-    for name, size, count in (
-        ("gram_masks", grams, gram_marks),
-        ("clause_masks", clauses, clause_marks),
-        ("clause_masked", clauses, masked),
-    ):
+    marks = zip(_SPARSE, (grams, clauses, clauses), (gram_marks, clause_marks, masked), strict=True)
+    for name, size, count in marks:
         values = np.zeros(size, dtype=np.uint32)
         at = np.frombuffer(payload, dtype="<u2", count=count, offset=place)
         if count and int(at.max()) >= size:
-            message = f"coverage features name place {int(at.max())} of a column of {size}"
-            raise ValueError(message)
+            raise ValueError(f"coverage features name place {int(at.max())} of a column of {size}")
         values[at] = np.frombuffer(payload, dtype="<u4", count=count, offset=place + 2 * count)
         row[name] = values
-        place += _SPARSE * count
+        place += _ENTRY * count
     return row

@@ -14,7 +14,7 @@ import numpy as np
 
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
-from es_dedup.text.ragged import offsets_of, owners_of, rank_within, sorted_distinct
+from es_dedup.text.ragged import offsets_of, owners_of, rank_within
 from es_dedup.text.titles import term_masks, title_terms
 from es_dedup.text.tokens import (
     TokenBatch,
@@ -103,11 +103,12 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
     gram_offsets, grams, gram_masks, gram_threshold = _sample_grams(tokens, masks, len(batch))
     figures = number_tokens(batch, tokens)
     masked, _ = masked_clause_hashes(tokens, figures)
-    number_offsets, numbers, number_threshold = _sample(
-        *number_runs(batch, tokens, figures), len(batch), NUMBERS_MOST
-    )
+    number_hashes, owners = number_runs(batch, tokens, figures)
+    numbers = _high(number_hashes)
+    some, number_offsets, number_threshold = _smallest(numbers, owners, np.full(len(batch), NUMBERS_MOST))
     hashes, lengths, clause_masks = _clauses(tokens, masks)
-    rows, clause_offsets, threshold = _sample_clauses(hashes, tokens.clause_offsets)
+    owners = owners_of(tokens.clause_offsets)
+    rows, clause_offsets, threshold = _smallest(hashes, owners, np.full(len(batch), CLAUSES_MOST))
     return CoverageTable(
         tokens=_units(tokens),
         gram_offsets=gram_offsets,
@@ -125,7 +126,7 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
         body_mask=body_mask,
         titled=titled,
         number_offsets=number_offsets,
-        numbers=numbers,
+        numbers=numbers[some],
         number_threshold=number_threshold,
     )
 
@@ -164,21 +165,15 @@ def _sample_grams(
         order = np.argsort(key, kind="stable")
         key = key[order]
         starts = run_starts(key)
-        owner_of = (key[starts] >> np.uint64(32)).astype(np.int64)
-        distinct = np.bincount(owner_of, minlength=pages)
+        distinct = np.bincount((key[starts] >> np.uint64(32)).astype(np.int64), minlength=pages)
         short = (distinct <= limit) & (bound < 1.0)  # a page that repeats itself has far fewer distinct grams
         if not short.any():
             break
         bound[short] = 1.0
     inside = _gram_masks(masks, first[near[order]])
     merged = np.bitwise_or.reduceat(inside, starts) if len(starts) else inside
-    keep = rank_within(owner_of, pages) < limit[owner_of]
-    offsets = offsets_of(owner_of[keep], pages)
-    values = key[starts][keep].astype(np.uint32)
-    cut = distinct > limit
-    threshold = np.full(pages, COMPLETE)
-    threshold[cut] = values[offsets[1:][cut] - 1]
-    return offsets, values, merged[keep], threshold
+    keep, offsets, threshold = _within(key[starts], limit)
+    return offsets, key[starts][keep].astype(np.uint32), merged[keep], threshold
 
 
 def _gram_masks(masks: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -198,36 +193,23 @@ def _clauses(
     return _high(clause_hashes(tokens)), clause_lengths(tokens), merged
 
 
-def _sample_clauses(
-    hashes: NDArray[np.uint32], page_offsets: NDArray[np.int64]
+def _smallest(
+    hashes: NDArray[np.uint32], owners: NDArray[np.int64], most: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
-    """Rows of the clauses kept, ordered by page and hash; their page offsets; thresholds."""
-    pages = len(page_offsets) - 1
-    owner = owners_of(page_offsets)
-    key = (owner.astype(np.uint64) << np.uint64(32)) | hashes
-    key, rows = np.unique(key, return_index=True)
-    owner = owner[rows]
-    rank = rank_within(owner, pages)
-    count = np.bincount(owner, minlength=pages)
-    keep = rank < CLAUSES_MOST
-    rows, owner = rows[keep], owner[keep]
-    offsets = offsets_of(owner, pages)
-    threshold = np.full(pages, COMPLETE)
-    cut = count > CLAUSES_MOST
-    threshold[cut] = hashes[rows[offsets[1:][cut] - 1]]
-    return rows, offsets, threshold
+    """Places of the smallest distinct hashes of each page, by page and hash; their page offsets; thresholds."""
+    keys, places = np.unique((owners.astype(np.uint64) << np.uint64(32)) | hashes, return_index=True)
+    keep, offsets, threshold = _within(keys, most)
+    return places[keep], offsets, threshold
 
 
-def _sample(
-    hashes: NDArray[np.uint64], owners: NDArray[np.int64], pages: int, most: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """The smallest distinct hashes of each page, offsets and thresholds."""
-    key = sorted_distinct((owners.astype(np.uint64) << np.uint64(32)) | (hashes >> np.uint64(32)))
-    owners = (key >> np.uint64(32)).astype(np.int64)
-    keep = rank_within(owners, pages) < most
-    cut = np.bincount(owners, minlength=pages) > most
-    values = key[keep].astype(np.uint32)
+def _within(
+    keys: NDArray[np.uint64], most: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.uint32]]:
+    """Which of the ascending pairs (page, hash) are among the first ``most`` of their page; page offsets of these; thresholds."""
+    owners, pages = (keys >> np.uint64(32)).astype(np.int64), len(most)
+    keep = rank_within(owners, pages) < most[owners]
     offsets = offsets_of(owners[keep], pages)
     threshold = np.full(pages, COMPLETE)
-    threshold[cut] = values[offsets[1:][cut] - 1]
-    return offsets, values, threshold
+    cut = np.bincount(owners, minlength=pages) > most
+    threshold[cut] = keys[keep][offsets[1:][cut] - 1]
+    return keep, offsets, threshold

@@ -208,27 +208,6 @@ def _measured(left: _PageRows, right: _PageRows) -> _Measured:
     )
 
 
-def best_cover(
-    left: CoverageTable,
-    left_rows: Counts,
-    right: CoverageTable,
-    right_rows: Counts,
-    left_weights: Weights,
-    right_weights: Weights,
-) -> Floats:
-    """Cover of the better covered page of each pair, as ``measure`` gives it, without the rest; shape (pairs,)."""
-    pairs = len(left_rows)
-    sides = _PageRows(left, left_rows, left_weights), _PageRows(right, right_rows, right_weights)
-    grams, clauses = (_matched(kind, *sides) for kind in ("gram", "clause"))
-    best = np.zeros(pairs)
-    for side, gram, clause in zip(sides, grams, clauses, strict=True):
-        weights = side.weights
-        sizes = side.table.clause_lengths[clause.places].astype(np.float64)
-        best = np.maximum(best, _cover(gram, weights.grams[gram.places], np.ones(len(gram.places)), pairs)[0])
-        best = np.maximum(best, _cover(clause, weights.clauses[clause.places], sizes, pairs)[0])
-    return best
-
-
 def _measured_natively(left: _PageRows, right: _PageRows) -> _Measured:
     """As ``_measured``."""
     sides = ((side.table, np.ascontiguousarray(side.rows), side.weights) for side in (left, right))

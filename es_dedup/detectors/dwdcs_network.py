@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.dwdcs_paths import Graphs, components, largest_components, removal_sums
+from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import general
-from es_dedup.text.ragged import SameArrays, gather, heads, offsets_of, rank_within
+from es_dedup.text.ragged import SameArrays, components, gather, heads, offsets_of, rank_within
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
         return Concepts(distinct.pages, codes & MASK, distinct.ids, distinct.counts, distinct.entry)
     known = merger.known(words)
     codes = merger.codes(words, known)[distinct.ids]
-    root = components(*_joined(distinct, *merger.pairs(words, known)), len(codes))
+    root = components(len(codes), *_joined(distinct, *merger.pairs(words, known)))
     joined = np.flatnonzero(root != np.arange(len(root)))
     joined = np.union1d(joined, root[joined])
     least = joined[np.lexsort((codes[joined], root[joined]))]

@@ -6,9 +6,9 @@ Normalising and tokenising are shared; a detector that is switched off leaves it
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from es_dedup.detectors import ccdet, coverage, coverage_codec, fingerprint, sim
 from es_dedup.detectors.ccdet import Ccdet, PeriodTable
 from es_dedup.detectors.coverage_features import CoverageTable, build_from
 from es_dedup.detectors.packed_features import (
-    NO_PACKED,
-    PackedFeatures,
+    Packed,
     featurise_packed,
     pack_row,
     packed_stored_terms,
@@ -37,7 +36,7 @@ from es_dedup.text.titles import function_words, headline
 from es_dedup.text.tokens import character_kinds, tokenise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -68,15 +67,13 @@ class FeatureTable:
         packed: features of enabled methods beyond these.
     """
 
-    RAGGED: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-
     lengths: NDArray[np.int64]
     hashes: NDArray[np.uint64]
     fingerprints: NDArray[np.uint64]
     has_words: NDArray[np.bool_]
     periods: PeriodTable
     coverage: CoverageTable
-    packed: PackedFeatures = NO_PACKED
+    packed: Packed = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -90,12 +87,15 @@ class FeatureTable:
             self.has_words[rows],
             take(self.periods, rows),
             take(self.coverage, rows),
-            self.packed.take(rows),
+            {name: tuple(column[row] for row in rows.tolist()) for name, column in self.packed.items()},
         )
 
     @classmethod
     def concatenate(cls, tables: Sequence[FeatureTable]) -> FeatureTable:
         """The rows of several tables."""
+        packed = {
+            name: tuple(each for table in tables for each in table.packed[name]) for name in tables[0].packed
+        }
         return cls(
             np.concatenate([table.lengths for table in tables]),
             np.concatenate([table.hashes for table in tables]),
@@ -103,7 +103,7 @@ class FeatureTable:
             np.concatenate([table.has_words for table in tables]),
             concatenate([table.periods for table in tables]),
             concatenate([table.coverage for table in tables]),
-            PackedFeatures.concatenate([table.packed for table in tables]),
+            packed,
         )
 
 
@@ -190,7 +190,7 @@ def content_hashes(dense: TextBatch) -> NDArray[np.uint64]:
 def pack(table: FeatureTable) -> list[bytes]:
     """Each row as bytes."""
     packed = native.core.pack(table) if native.core else _pack(table)
-    if not table.packed.columns:
+    if not table.packed:
         return packed
     mark = bytes([WITH_OTHERS])
     return [mark + pack_row(table.packed, row) + payload for row, payload in enumerate(packed)]
@@ -236,10 +236,10 @@ def unpack(payloads: Sequence[bytes]) -> FeatureTable:
 
 
 def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
-    packed = NO_PACKED
+    packed: Packed = {}
     if payloads and payloads[0][:1] == bytes([WITH_OTHERS]):
         found = [_unpacked_row(payload) for payload in payloads]
-        packed = PackedFeatures({name: tuple(each[name] for each, _ in found) for name in found[0][0]})
+        packed = {name: tuple(each[name] for each, _ in found) for name in found[0][0]}
         payloads = [rest for _, rest in found]
     if native.core and not isinstance(columns := native.core.unpack(list(map(bytes, payloads))), int):
         return replace(_table_of(columns), packed=packed)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -25,36 +25,11 @@ if TYPE_CHECKING:
     from es_dedup.model import TermGroup
     from es_dedup.settings import Settings
 
+Packed: TypeAlias = "Mapping[str, tuple[bytes | None, ...]]"
+"""Method to its packed features, one entry a page; None where it skipped the page."""
 DEFAULTS: Final = frozenset((Ccdet.name, Simhash.name, Coverage.name))
 _SIZE: Final = struct.Struct("<I")
 _NONE: Final = 0xFFFFFFFF  # in place of a size: the method skipped the page
-
-
-@dataclass(frozen=True, slots=True)
-class PackedFeatures:
-    """Packed features of several pages.
-
-    Attributes:
-        columns: method to its features, one entry a page; None where it skipped the page.
-    """
-
-    columns: Mapping[str, tuple[bytes | None, ...]]
-
-    def take(self, rows: NDArray[np.int64]) -> PackedFeatures:
-        """The features of the given rows."""
-        places = rows.tolist()
-        return PackedFeatures(
-            {name: tuple(found[at] for at in places) for name, found in self.columns.items()}
-        )
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[PackedFeatures]) -> PackedFeatures:
-        """The rows of several tables, made with the same settings."""
-        names = parts[0].columns
-        return cls({name: tuple(each for part in parts for each in part.columns[name]) for name in names})
-
-
-NO_PACKED: Final = PackedFeatures({})
 
 
 @lru_cache(maxsize=8)
@@ -64,23 +39,23 @@ def packed_detectors(settings: Settings) -> dict[str, Detector[Any]]:
     return {name: detector for name, detector in detectors if name not in DEFAULTS}
 
 
-def featurise_packed(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> PackedFeatures:
+def featurise_packed(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> Packed:
     """Features of pages given as main texts and titles."""
     if DEFAULTS.issuperset(settings.detectors):
-        return NO_PACKED
+        return {}
     detectors = packed_detectors(settings)
     contents = [Content(text=text, title=title) for text, title in zip(texts, titles, strict=True)]
-    columns: dict[str, tuple[bytes | None, ...]] = {}
+    packed: dict[str, tuple[bytes | None, ...]] = {}
     for name, detector in detectors.items():
         features = detector.featurise_many(contents)
-        columns[name] = tuple(None if isinstance(each, Skipped) else detector.pack(each) for each in features)
-    return PackedFeatures(columns)
+        packed[name] = tuple(None if isinstance(each, Skipped) else detector.pack(each) for each in features)
+    return packed
 
 
-def pack_row(features: PackedFeatures, row: int) -> bytes:
+def pack_row(features: Packed, row: int) -> bytes:
     """One page's features as bytes, to stand before the rest of its payload."""
     parts = []
-    for name, column in features.columns.items():
+    for name, column in features.items():
         label, packed = name.encode(), column[row]
         parts.append(bytes([len(label)]) + label + _SIZE.pack(_NONE if packed is None else len(packed)))
         parts.append(packed or b"")
@@ -110,10 +85,10 @@ def unpack_row(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
 
 
 def packed_stored_terms(
-    features: PackedFeatures, settings: Settings
+    features: Packed, settings: Settings
 ) -> Iterator[tuple[str, tuple[NDArray[np.uint64], NDArray[np.int64]]]]:
     """Each method with the terms its pages are stored under and the row of each."""
-    if not features.columns:
+    if not features:
         return
     for name, detector in packed_detectors(settings).items():
         terms: list[int] = []
@@ -126,17 +101,17 @@ def packed_stored_terms(
         yield name, (np.array(terms, dtype=np.uint64), np.array(rows, dtype=np.int64))
 
 
-def unpacked_by(detector: Detector[Any], features: PackedFeatures, rows: Iterable[int]) -> list[Any]:
+def unpacked_by(detector: Detector[Any], features: Packed, rows: Iterable[int]) -> list[Any]:
     """One method's features of some rows; None where it skipped the page, or made none at all."""
-    column = features.columns.get(detector.name)
+    column = features.get(detector.name)
     some = (None if column is None else column[row] for row in rows)
     return [None if packed is None else _unpacked(detector, packed) for packed in some]
 
 
-def packed_query_terms(features: PackedFeatures, row: int, settings: Settings) -> list[TermGroup]:
+def packed_query_terms(features: Packed, row: int, settings: Settings) -> list[TermGroup]:
     """Query terms of the methods for one page."""
     groups: list[TermGroup] = []
-    if not features.columns:
+    if not features:
         return groups
     for name, detector in packed_detectors(settings).items():
         packed = _column(features, name)[row]
@@ -148,10 +123,10 @@ def packed_query_terms(features: PackedFeatures, row: int, settings: Settings) -
     return groups
 
 
-def _column(features: PackedFeatures, name: str) -> tuple[bytes | None, ...]:
-    if name not in features.columns:
+def _column(features: Packed, name: str) -> tuple[bytes | None, ...]:
+    if name not in features:
         raise DamagedData("features", f"those of method {name} are missing")
-    return features.columns[name]
+    return features[name]
 
 
 def _unpacked(detector: Detector[Any], packed: bytes) -> Any:

@@ -1,9 +1,8 @@
 """The stages that read documents, cluster their features and write ``dedup`` fields.
 
-A backfill of all documents stores features first (``FEATURES`` by shard and range of sequence numbers, in parallel; ``CATCH_UP``, what was
-written meanwhile), then clusters (``CLUSTER``), then writes the ``dedup`` field of each document (``UPDATE``), of documents that have none
-yet or other features than they hold now (``REMAINING``), and removes pages whose document was deleted meanwhile (``ORPHANS``). Where there
-were such documents, statistics follow them (``REFRESH``).
+A backfill of all documents stores features first (``FEATURES``, by shard and range of sequence numbers, in parallel), then clusters
+(``CLUSTER``), then writes the ``dedup`` field of each document (``UPDATE``), of documents that were written meanwhile (``REMAINING``), and
+removes pages whose document was deleted meanwhile (``ORPHANS``). Where there were such documents, statistics follow them (``REFRESH``).
 """
 
 from __future__ import annotations
@@ -82,41 +81,11 @@ def _plan_features(context: MaintenanceContext, job: Job) -> list[PartitionPlan]
             complete = (known.history, known.complete) if known else ("", -1)
             count = max(1, -(-shard.documents // context.settings.maintenance.part_documents))
             width = -(-(shard.last + 1) // count)
+            work = {"index": index, "shard": shard.number, "fields": fields.as_dict(), "complete": complete}
             for start in range(0, shard.last + 1, width):
-                work = _range_of(shard, fields, start - 1, min(start + width - 1, shard.last))
-                plans.append(PartitionPlan(work | {"complete": complete}, -(-shard.documents // count)))
+                part = {"above": start - 1, "to": min(start + width - 1, shard.last)}
+                plans.append(PartitionPlan(work | part, -(-shard.documents // count)))
     return plans
-
-
-def _plan_catch_up(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
-    """One part per shard, above where the first reading ended."""
-    ended: dict[tuple[str, int], int] = {}
-    for work in _works(context, job, -1):
-        place = (work["index"], work["shard"])
-        ended[place] = max(ended.get(place, -1), work["to"])
-    return [
-        PartitionPlan(_range_of(shard, fields, ended.get((index, shard.number), -1), shard.last))
-        for index, fields in context.indices(job.options.get("target")).items()
-        for shard in context.source_index.shards(index)
-        if shard.last > ended.get((index, shard.number), -1)
-    ]
-
-
-def _works(context: MaintenanceContext, job: Job, stage: int) -> list[Mapping[str, Any]]:
-    """What the parts of one of the stages that have begun cover."""
-    if not job.plans:
-        return []
-    return [part.work for part, _ in context.jobs.parts(job.id, job.plans[stage], range(job.parts[stage]))]
-
-
-def _range_of(shard: Shard, fields: SourceFields, above: int, to: int) -> dict[str, Any]:
-    return {
-        "index": shard.index,
-        "shard": shard.number,
-        "above": above,
-        "to": to,
-        "fields": fields.as_dict(),
-    }
 
 
 def _work_features(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
@@ -292,11 +261,11 @@ def _work_update(context: MaintenanceContext, _job: Job, part: Partition) -> Ite
 def _plan_remaining(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
     """One part per concrete index; after a backfill with the positions up to which the first stage has read what was written."""
     read: dict[str, Positions] = {}
-    for work in _works(context, job, 0):
-        if "complete" in work:
-            index, (history, complete) = work["index"], work["complete"]
-            read.setdefault(index, Positions()).advance(index, work["shard"], history, complete)
     backfills = job.what == "backfill"
+    for part, _ in context.jobs.parts(job.id, job.plans[0], range(job.parts[0])) if backfills else ():
+        if "complete" in part.work:  # not where there were no documents
+            index, (history, complete) = part.work["index"], part.work["complete"]
+            read.setdefault(index, Positions()).advance(index, part.work["shard"], history, complete)
     return [
         PartitionPlan(
             {
@@ -405,7 +374,6 @@ def _work_statistics(context: MaintenanceContext, _job: Job, part: Partition) ->
 
 
 FEATURES: Final = Stage("features", _plan_features, _work_features)
-CATCH_UP: Final = Stage("catch-up", _plan_catch_up, _work_features)
 IGNORED: Final = Stage("ignored", _plan_ignored, _work_ignored)
 WAITING: Final = Stage("waiting", _plan_waiting, _work_waiting)
 NAMED: Final = Stage("ingest", lambda _context, job: parts_of_pages(job), _work_named)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from es_dedup.errors import ConfigError, DedupError, IndexUnavailable, NotAttached, UnknownJob
 from es_dedup.index.jobs import Job, JobState, Partition, Version
 from es_dedup.maintenance.backfill import (
-    CATCH_UP,
     CLUSTER,
     FEATURES,
     IGNORED,
@@ -69,8 +68,8 @@ class JobKind:
 
 
 KINDS: Final[Mapping[str, JobKind]] = {
-    "backfill": JobKind((FEATURES, CATCH_UP, CLUSTER, UPDATE, REMAINING, ORPHANS, REFRESH)),
-    "refill": JobKind((FEATURES, CATCH_UP, CLUSTER)),
+    "backfill": JobKind((FEATURES, CLUSTER, UPDATE, REMAINING, ORPHANS, REFRESH)),
+    "refill": JobKind((FEATURES, CLUSTER)),
     "recluster": JobKind((WAITING, IGNORED, CLUSTER, UPDATE, ORPHANS)),
     "follow": JobKind((FOLLOW,)),
     "update": JobKind((UPDATE, REMAINING, ORPHANS)),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
@@ -26,11 +24,11 @@ from es_dedup.readers.streams import (
     plain_problem,
     printable,
     suffix_of,
-    unpacked_beginning,
 )
 from es_dedup.readers.warc import warc_records
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from es_dedup.model import Page
@@ -53,9 +51,6 @@ READERS: Final[dict[str, Reader]] = {
 FOLDER_KINDS: Final = tuple(suffix for suffix in READERS if suffix != ".json")
 """Kinds that are read in a folder: of saved pages ``.json`` files are mostly data of scripts; they are read when named."""
 _SUFFIX_CHARS: Final = 12  # a longer one is part of a name, such as an address with a query
-LINE_SUFFIXES: Final = frozenset({*JSON_LINES, ".csv", ".tsv"})
-SAMPLE_BYTES: Final = 2**18  # of the file, from which the length of a line is taken
-MOST_SECONDS: Final = 1.0  # for counting the files of folders
 
 
 class _Found(Enum):
@@ -267,37 +262,3 @@ def _why_nothing(source: Source, options: ReadOptions) -> str:
     if READERS[kind_of(source, options)] is warc_records:
         return "holds no page: no response with status 2xx, resource or conversion of type HTML or plain text"
     return "holds no page"
-
-
-def estimated_pages(paths: Iterable[str | Path]) -> int | None:
-    """Pages in files and folders, from names, sizes and the first lines; None where that cannot be said.
-
-    Args:
-        paths: as for ``read_pages``.
-    """
-    end = time.monotonic() + MOST_SECONDS
-    named, total = located(paths), 0.0
-    if any(isinstance(each, Address) for each in named):
-        return None
-    for source, found in chain.from_iterable(_sources(each, Counter()) for each in named):
-        pages = _pages_of(source, found) if isinstance(source, Path) else None
-        if pages is None or time.monotonic() > end:
-            return None
-        total += pages
-    return round(total)
-
-
-def _pages_of(path: Path, found: _Found) -> float | None:
-    suffix = suffix_of(path)
-    if suffix in PAGE_SUFFIXES:
-        return 1
-    if suffix not in LINE_SUFFIXES or not path.is_file():
-        return None if found is _Found.BY_NAME or suffix in found.kinds else 0
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as stream:
-            sample = stream.read(SAMPLE_BYTES)
-        lines = unpacked_beginning(sample).count(b"\n")
-    except READ_ERRORS:
-        return None
-    return lines * size / len(sample) if sample else 0

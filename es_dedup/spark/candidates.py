@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from es_dedup.batch.columns import Column, offsets_from
+from es_dedup.batch.columns import Column
 from es_dedup.batch.corpus import Weighing
 from es_dedup.batch.join import (
     MAX_POSTINGS,
@@ -33,6 +33,7 @@ from es_dedup.spark.batches import (
     signed,
     whole_runs,
 )
+from es_dedup.text.ragged import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -172,7 +173,7 @@ def _hits(settings: Settings, batches: Batches) -> Made:
             fact[owners, 0] = given
             values, owners = values[asks], owners[asks]
             order = np.argsort(owners, kind="stable")
-            for counted in join.run(values[order], offsets_from(owners[order], len(known))):
+            for counted in join.run(values[order], offsets_of(owners[order], len(known))):
                 hits = counted
                 if method.by_fact:  # most pairs share a band by chance
                     low, high = rows_of(method.keys(counted, fact, Column(None, "", method.kind)))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from es_dedup.batch import whole_corpus
+from es_dedup.text import ragged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +37,7 @@ def _at_driver(edges: DataFrame) -> DataFrame:
     names = sorted({name for row in rows for name in row})
     place = {name: at for at, name in enumerate(names)}
     left, right = (np.array([place[row[side]] for row in rows], dtype=np.int64) for side in (0, 1))
-    labels = [names[row] for row in whole_corpus.components(len(names), left, right).tolist()]
+    labels = [names[row] for row in ragged.components(len(names), left, right).tolist()]
     made = pd.DataFrame({"page_id": names, "component": labels}, dtype=np.object_)
     return edges.sparkSession.createDataFrame(made, SCHEMA)
 

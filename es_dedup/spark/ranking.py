@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.learning import learn
-from es_dedup.clustering import PageKey, sort_key
+from es_dedup.clustering.order import PageKey, sort_key
 from es_dedup.decision.statistics import LEARN_PAGES
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables

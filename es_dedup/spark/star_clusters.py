@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from es_dedup.clustering import PageKey, cluster_all
+from es_dedup.clustering.order import PageKey
+from es_dedup.clustering.star import cluster_all
 from es_dedup.model import Edge, Relation
 from es_dedup.spark import tables
 from es_dedup.spark.components import components

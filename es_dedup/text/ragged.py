@@ -1,4 +1,4 @@
-"""Rows of different length in one array: offsets, ranks, gathering; tables of such columns."""
+"""Rows of different length in one array: offsets, ranks, gathering; tables of such columns; rows that belong together."""
 
 from __future__ import annotations
 
@@ -222,3 +222,14 @@ def concatenate(tables: Sequence[T]) -> T:
             ]
         columns[field.name] = np.concatenate(parts)
     return type(first)(**columns)
+
+
+def components(rows: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of each row the least row of its component; each left row belongs together with the right one in the same place."""
+    least = np.arange(rows, dtype=np.int64)
+    while not ((ours := least[left]) == (theirs := least[right])).all():
+        np.minimum.at(least, ours, theirs)
+        np.minimum.at(least, theirs, ours)
+        while not ((lesser := least[least]) == least).all():
+            least = lesser
+    return least

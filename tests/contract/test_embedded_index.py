@@ -103,8 +103,7 @@ def test_same_answers(
 def test_a_copy_of_an_index_in_memory_has_its_postings(tmp_path: Path) -> None:
     with EmbeddedIndex(":memory:", features=FEATURES) as index:
         index.put_many([record("a", [1])])
-        with index.copy_to(tmp_path / "copy.db"):
-            pass
+        index.copy_to(tmp_path / "copy.db")
     with EmbeddedIndex(tmp_path / "copy.db", features=FEATURES) as copy:
         assert posting_counts(copy, 1) == [1]
 

@@ -16,7 +16,6 @@ import pytest
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page
 from es_dedup.readers import Fields, ReadOptions, read_pages
-from es_dedup.readers.reading import estimated_pages
 from tests.reading import read, warc
 
 HTML = b"<html><body><p>A ferry runs again.</p></body></html>"
@@ -50,7 +49,6 @@ def test_patterns(crawl: Path) -> None:
     assert read(str(crawl / "*.csv")) == ([], [f"{crawl}/*.csv: cannot be read: no file matches"])
     (crawl / "[1].jsonl").write_bytes(LINE)
     assert read(crawl / "[1].jsonl") == (["line"], []), "a file of that very name comes first"
-    assert estimated_pages([str(crawl / "**" / "*.html")]) == 4
 
 
 class TestAddresses:
@@ -77,7 +75,6 @@ class TestAddresses:
             "more/x.warc": "http://a.example/",
         }.items():
             assert read(f"memory://bucket/{name}") == ([page_id], [])
-        assert estimated_pages(["memory://bucket/day/dump.jsonl"]) is None
 
     @pytest.mark.parametrize("address", ["memory://bucket", "memory://bucket/", "memory://bucket/day"])
     def test_of_a_folder(self, address: str) -> None:

@@ -15,7 +15,7 @@ from es_dedup import native
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.learning import learn
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.decision.comparison import Pages, compare, pair_decisions
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator

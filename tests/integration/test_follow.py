@@ -15,7 +15,7 @@ from elasticsearch.helpers import bulk
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.clustering import update_clusters
+from es_dedup.clustering.upkeep import update_clusters
 from es_dedup.errors import IndexUnavailable, NotAttached
 from es_dedup.index.jobs import Job, JobState
 from es_dedup.index.source_index import DedupField

@@ -63,12 +63,12 @@ def test_features_come_back_from_their_bytes() -> None:
     texts = ["泵站检修完成。" * 20, "", "第二个泵站今日开始供水，居民恢复正常用水。" * 5]
     table = featurise(texts, ["", "", ""], SETTINGS)
     again = unpack(pack(table))
-    assert again.packed.columns == table.packed.columns
+    assert again.packed == table.packed
     detectors = create_detectors(SETTINGS)
     for name in FURTHER:
         alone = detectors[name].featurise_many([Content(text) for text in texts])
         expected = [None if isinstance(each, Skipped) else detectors[name].pack(each) for each in alone]
-        assert list(table.packed.columns[name]) == expected
+        assert list(table.packed[name]) == expected
 
 
 @pytest.mark.parametrize("cut", [1, 3, 6, 40])

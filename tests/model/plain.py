@@ -12,7 +12,7 @@ import numpy as np
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import pages_of
 from es_dedup.batch.learning import learn
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.decision.comparison import compare
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics

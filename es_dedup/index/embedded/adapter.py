@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -242,11 +242,8 @@ class EmbeddedIndex(TextSearch, ClusterTables):
     def refresh(self) -> None:
         """See ``Index.refresh``: every reader sees what a call has returned from."""
 
-    def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
-        """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
-
-        Args:
-            place: where the copy goes when the block ends without an error; in the block it is in another file, whose path is given.
+    def copy_to(self, place: str | Path) -> None:
+        """Write a copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
 
         Raises:
             IndexUnavailable: it cannot be written, or is there.
@@ -254,7 +251,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         """
         with self._connection.reading() as connection:
             self._store_later_postings(connection)
-        return self._connection.copy_to(place)
+        self._connection.copy_to(place)
 
     def _store_later_postings(self, connection: sqlite3.Connection) -> None:
         if self._posted is not None:

@@ -180,32 +180,27 @@ class Connection:
                 _finish(connection, "ROLLBACK")
                 raise
 
-    @contextmanager
-    def copy_to(self, place: str | Path) -> Iterator[Path]:
-        """A checked copy of all that is committed, which takes its place when the block ends without an error; see ``EmbeddedIndex.copy_to``."""
-        whole = Path(os.path.realpath(place))
+    def copy_to(self, place: str | Path) -> None:
+        """Write all that is committed to a new file; see ``EmbeddedIndex.copy_to``."""
+        whole = Path(place)
+        # SQLite would apply a log that another file left to this one
+        for each in (whole, *(Path(f"{whole}-{log}") for log in ("wal", "shm", "journal"))):
+            if each.exists():
+                raise IndexUnavailable(str(place), _IS_THERE.format(each.name))
         part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
-        if not whole.parent.is_dir():
-            raise IndexUnavailable(str(place), f"the folder {whole.parent} does not exist")
-        _must_be_free(whole)
         try:
-            with self._translated(str(part)), closing(sqlite3.connect(part)) as copy:
-                # all at once: of a copy in steps what writers change meanwhile is begun anew
+            with self._translated(str(part)):
                 with self._guard:
-                    self._sqlite.backup(copy, pages=-1)
-                (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-                if found != "ok":
-                    raise NotAnIndex(self.name, str(found))
-            yield part
+                    self._sqlite.execute("VACUUM INTO ?", (str(part),))
+                with closing(sqlite3.connect(part)) as copy:
+                    copy.execute("PRAGMA journal_mode = WAL")
             with part.open("rb+") as stream:
                 os.fsync(stream.fileno())
-            _must_be_free(whole)
             part.replace(whole)
         except OSError as error:
             raise IndexUnavailable(str(place), error.strerror or str(error)) from error
         finally:
-            for each in _with_logs(part):
-                each.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
     def rewrite(self) -> bool:
         """Write the file anew without deleted data, and empty its log; False where a reader has kept the log in use.
@@ -282,19 +277,3 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
         raise NotAnIndex(name, "not an SQLite file")
     if not read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         raise IndexUnavailable(name, "the file or its folder is read-only: open it for reading only")
-
-
-def _with_logs(file: Path) -> list[Path]:
-    """The file of an index, and the files that SQLite keeps beside it while it is open."""
-    return [Path(f"{file}{end}") for end in ("", "-wal", "-shm", "-journal")]
-
-
-def _must_be_free(file: Path) -> None:
-    """Refuse to write an index where one is, or beside the log that another one left, which SQLite would apply to the new one.
-
-    Raises:
-        IndexUnavailable: there is one.
-    """
-    for each in _with_logs(file):
-        if each.exists():
-            raise IndexUnavailable(str(file), _IS_THERE.format(each.name))

@@ -13,7 +13,7 @@ import numpy as np
 
 from es_dedup.batch.corpus import Corpus
 from es_dedup.batch.whole_corpus import MOST, recluster_corpus
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.detectors.features import FeatureTable, featurise, pack
 from es_dedup.settings import Settings
 

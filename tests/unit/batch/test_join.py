@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from es_dedup.batch.candidate_pairs import CorpusJoin
-from es_dedup.batch.columns import Column, offsets_from
+from es_dedup.batch.columns import Column
 from es_dedup.batch.corpus import Weighing, corpus_of
 from es_dedup.batch.join import (
     CLAUSE_SHARE,
@@ -22,11 +22,12 @@ from es_dedup.batch.join import (
     join_methods,
     third_value,
 )
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.features import FeatureTable, featurise
 from es_dedup.settings import Settings
+from es_dedup.text.ragged import offsets_of
 from tests.texts import article
 
 Pairs = set[tuple[int, int]]
@@ -222,7 +223,7 @@ def test_rules_refuse_what_shares_fewer_terms_than_needed() -> None:
         width = 2 if method.name in ("grams", "clauses") else 1
         facts = rng.integers(1, 1 << 32 if width == 2 else 9, size=(rows, width)).astype(np.uint64)
         if width == 2:
-            facts[:, 1] = third_value(values, offsets_from(owners, rows))
+            facts[:, 1] = third_value(values, offsets_of(owners, rows))
         few = shared < method.needed(facts[query, 0], facts[stored, -1])
         assert few.any() != method.by_fact
         assert not len(method.keys(Hits(query[few], stored[few], shared[few]), facts, column))

@@ -21,10 +21,10 @@ from es_dedup import Deduplicator, Page
 from es_dedup.batch import columns, whole_corpus
 from es_dedup.batch import corpus as corpus_module
 from es_dedup.batch.columns import Column, value_ranges
-from es_dedup.batch.whole_corpus import RelatedPairs, components, recluster, whole_components
+from es_dedup.batch.whole_corpus import RelatedPairs, recluster, whole_components
 from es_dedup.index.port import Index
 from es_dedup.settings import Settings
-from es_dedup.text.ragged import owners_of
+from es_dedup.text.ragged import components, owners_of
 from tests.texts import article
 
 COUNT: Final = 250

@@ -30,12 +30,6 @@ def clusters(dedup: Deduplicator) -> list[tuple[str, ...]]:
     return [tuple(each.page_id for each in cluster.members) for cluster in dedup.clusters(min_size=2)]
 
 
-@pytest.fixture
-def from_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "WORTH_PAGES", 1)
-
-
-@pytest.mark.usefixtures("from_one_page")
 @pytest.mark.parametrize("write_pages", [256, 18_432])
 def test_the_clusters_are_those_of_judging_afterwards(
     monkeypatch: pytest.MonkeyPatch, write_pages: int
@@ -44,14 +38,11 @@ def test_the_clusters_are_those_of_judging_afterwards(
     with Deduplicator.open(":memory:") as dedup:
         dedup.scan(pages(600))
         found = clusters(dedup)
-    monkeypatch.setattr(ingest, "WORTH_PAGES", 10_000)
-    with Deduplicator.open(":memory:") as dedup:
-        dedup.scan(pages(600))
+        dedup.recluster()
         assert clusters(dedup) == found
     assert len(found) == 300
 
 
-@pytest.mark.usefixtures("from_one_page")
 def test_listeners_are_called_in_the_callers_thread() -> None:
     heard: list[tuple[str, int]] = []
 
@@ -64,7 +55,6 @@ def test_listeners_are_called_in_the_callers_thread() -> None:
     assert list(dict.fromkeys(stage for stage, _ in heard)) == ["features", "join", "verify", "cluster"]
 
 
-@pytest.mark.usefixtures("from_one_page")
 def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     with Deduplicator.open(":memory:") as dedup:
         put = dedup._index.put_batch
@@ -80,7 +70,6 @@ def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.Monke
         assert len(clusters(dedup)) == COUNT // 2 - 1
 
 
-@pytest.mark.usefixtures("from_one_page")
 def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
     ended = threading.Event()

@@ -1,4 +1,4 @@
-"""Verification of candidate pairs: the cheap pass loses nothing, and edges point from the smaller id."""
+"""Comparison of candidate pairs: both sides see the same, and edges point from the smaller id."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.whole_corpus import verify
 from es_dedup.decision.comparison import Pages, RelatedRows, compare
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.model import Edge
 from es_dedup.settings import Settings
 from tests.samples import pages
 
@@ -44,39 +44,24 @@ def all_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.array(left), np.array(right)
 
 
-def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> None:
-    left, right = all_pairs(len(corpus.ids))
-    weights = statistics.weights(corpus.table.coverage)
-    decisions = compare(corpus, left, corpus, right, statistics, SETTINGS).decisions
-    wanted = np.flatnonzero(decisions.rule == 0)
-    found = verify(statistics, SETTINGS, corpus, left, right, weights=weights)
-    assert len(wanted) > 100
-    assert np.array_equal(found.left, left[wanted])
-    assert np.array_equal(found.right, right[wanted])
-    assert np.array_equal(found.relation, decisions.relation[wanted])
-    assert np.allclose(found.score, decisions.score(wanted), atol=0)
+def related(
+    corpus: Pages, left: NDArray[np.int64], right: NDArray[np.int64], statistics: Statistics
+) -> list[Edge]:
+    """The related ones of some pairs of rows."""
+    compared = compare(corpus, left, corpus, right, statistics, SETTINGS)
+    return compared.related_rows().edges(corpus.ids, corpus.ids)
 
 
 def test_the_judge_says_the_same_from_both_sides(corpus: Pages, statistics: Statistics) -> None:
     left, right = all_pairs(len(corpus.ids))
-    weights = statistics.weights(corpus.table.coverage)
-    there, back = (
-        verify(statistics, SETTINGS, corpus, left, right, weights=weights),
-        verify(statistics, SETTINGS, corpus, right, left, weights=weights),
-    )
-    assert there.edges(corpus.ids, corpus.ids) == back.edges(corpus.ids, corpus.ids)
+    found = related(corpus, left, right, statistics)
+    assert len(found) > 100
+    assert found == related(corpus, right, left, statistics)
 
 
 def test_the_candidates_of_the_join_hold_every_related_pair(scanned: Deduplicator, corpus: Pages) -> None:
     left, right = all_pairs(len(corpus.ids))
-    statistics = scanned._statistics()
-    weights = statistics.weights(corpus.table.coverage)
-    wanted = {
-        (edge.left, edge.right)
-        for edge in verify(statistics, SETTINGS, corpus, left, right, weights=weights).edges(
-            corpus.ids, corpus.ids
-        )
-    }
+    wanted = {(edge.left, edge.right) for edge in related(corpus, left, right, scanned._statistics())}
     found = {(edge.left, edge.right) for edge in scanned._index.edges_of(corpus.ids)}
     assert found <= wanted
     assert len(wanted - found) <= len(wanted) // 100

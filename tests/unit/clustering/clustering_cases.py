@@ -3,7 +3,10 @@
 import random
 from collections.abc import Iterable, Mapping
 
-from es_dedup.clustering import Change, PageKey, constraints_of, same_neighbours, sort_key, update_clusters
+from es_dedup.clustering.constraints import constraints_of
+from es_dedup.clustering.order import PageKey, sort_key
+from es_dedup.clustering.repair import Change, same_neighbours
+from es_dedup.clustering.upkeep import update_clusters
 from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind

@@ -8,17 +8,8 @@ from clustering_cases import EARLIEST, partition, random_edges, random_pages, sl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.clustering import (
-    NEVER,
-    PageKey,
-    build_clusters,
-    canonical_order,
-    cluster_all,
-    containment,
-    instant,
-    join_stars,
-    sort_key,
-)
+from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
+from es_dedup.clustering.star import build_clusters, cluster_all, containment, join_stars
 from es_dedup.model import Cluster, Edge, Member, Relation
 from es_dedup.settings.loading import ClusterConfig
 

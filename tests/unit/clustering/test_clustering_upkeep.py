@@ -7,14 +7,11 @@ from dataclasses import replace
 import pytest
 from clustering_cases import EARLIEST, Store, override, partition, random_edges, random_pages, slow_partition
 
-from es_dedup.clustering import (
-    PageKey,
-    cluster_all,
-    component,
-    constraints_of,
-    contradiction,
-    repair,
-)
+from es_dedup.clustering.constraints import constraints_of, contradiction
+from es_dedup.clustering.order import PageKey
+from es_dedup.clustering.repair import repair
+from es_dedup.clustering.star import cluster_all
+from es_dedup.clustering.upkeep import component
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.settings.loading import ClusterConfig

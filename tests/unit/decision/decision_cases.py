@@ -8,7 +8,7 @@ import numpy as np
 
 from es_dedup.batch.corpus import Corpus, corpus_of
 from es_dedup.batch.learning import learn
-from es_dedup.clustering import PageKey
+from es_dedup.clustering.order import PageKey
 from es_dedup.decision.comparison import Pages, compare, pair_decisions
 from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.thresholds import BALANCED, Thresholds

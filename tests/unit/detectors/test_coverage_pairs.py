@@ -12,7 +12,6 @@ from es_dedup.detectors.coverage_pairs import (
     PairMeasures,
     Side,
     Weights,
-    best_cover,
     measure,
     run_shares,
     uniform_weights,
@@ -53,7 +52,7 @@ def weights_of(case: Case, rows: list[Row]) -> Weights:
     )
 
 
-def measured(case: Case, *, discounted: bool = True) -> tuple[PairMeasures, list[float]]:
+def measured(case: Case, *, discounted: bool = True) -> PairMeasures:
     """What the kernels give."""
     tables = [table_of(rows) for rows in (case.left, case.right)]
     places = [np.array([pair[side] for pair in case.pairs], dtype=np.int64) for side in (0, 1)]
@@ -61,8 +60,7 @@ def measured(case: Case, *, discounted: bool = True) -> tuple[PairMeasures, list
         weights_of(case, rows) if discounted else uniform_weights(table)
         for rows, table in zip((case.left, case.right), tables, strict=True)
     ]
-    given_ = (tables[0], places[0], tables[1], places[1], weights[0], weights[1])
-    return measure(*given_), best_cover(*given_).tolist()
+    return measure(tables[0], places[0], tables[1], places[1], weights[0], weights[1])
 
 
 def sketch(row: Row) -> slow.Sketch:
@@ -92,31 +90,30 @@ def slow_covers(case: Case, left: Row, right: Row) -> tuple[tuple[float, float],
 @settings(max_examples=300)
 @given(cases())
 def test_measures_equal_the_reference_and_plain_sets(case: Case) -> None:
-    found, best = measured(case)
+    found = measured(case)
     for at, (left_row, right_row) in enumerate(case.pairs):
         left, right = case.left[left_row], case.right[right_row]
-        check_covers(case, found, best[at], at, left, right)
+        check_covers(case, found, at, left, right)
         check_shared(case, found, at, left, right)
         same, other = slow_number_clauses(left, right)
         assert (found.same_numbers[at], found.other_numbers[at]) == (same, other)
         for side, mine, theirs in ((found.left, left, right), (found.right, right, left)):
             check_side(case, side, at, mine, theirs)
     check_raw_covers(case, found)
-    check_other_direction(case, found, best)
+    check_other_direction(case, found)
 
 
-def check_covers(case: Case, found: PairMeasures, best: float, at: int, left: Row, right: Row) -> None:
+def check_covers(case: Case, found: PairMeasures, at: int, left: Row, right: Row) -> None:
     """Gram covers and clause covers, and the better of them."""
     grams, whole = slow_covers(case, left, right)
     assert (found.left.gram_cover[at], found.right.gram_cover[at]) == pytest.approx(grams)
     assert (found.left.clause_cover[at], found.right.clause_cover[at]) == pytest.approx(whole)
     assert found.left.cover[at] == pytest.approx(max(grams[0], whole[0]))
-    assert best == pytest.approx(max(*grams, *whole))
 
 
 def check_raw_covers(case: Case, found: PairMeasures) -> None:
     """Raw covers are those without weights."""
-    plain = measured(case, discounted=False)[0]
+    plain = measured(case, discounted=False)
     for side, other in ((found.left, plain.left), (found.right, plain.right)):
         assert side.raw_cover.tolist() == other.raw_cover.tolist() == pytest.approx(other.cover.tolist())
 
@@ -175,24 +172,23 @@ def check_side(case: Case, side: Side, at: int, mine: Row, theirs: Row) -> None:
     assert side.foreign_lost[at] == (new & lost).bit_count()
 
 
-def check_other_direction(case: Case, found: PairMeasures, best: list[float]) -> None:
+def check_other_direction(case: Case, found: PairMeasures) -> None:
     """Asked the other way round, the sides are swapped and all else is equal."""
     pairs = [(right, left) for left, right in case.pairs]
-    back, best_back = measured(Case(case.right, case.left, pairs, case.grams, case.clauses))
+    back = measured(Case(case.right, case.left, pairs, case.grams, case.clauses))
     for name in Side.__slots__:
         assert getattr(found.left, name).tolist() == getattr(back.right, name).tolist()
         assert getattr(found.right, name).tolist() == getattr(back.left, name).tolist()
     assert found.shared_tokens.tolist() == back.shared_tokens.tolist()
     assert found.title_overlap.tolist() == back.title_overlap.tolist()
-    assert best == best_back
 
 
 def test_template_is_no_missing_content() -> None:
     page = Row(10, {1: 0, 2: 0, 3: 0}, None, {5: (0, 0)})
     other = Row(10, {1: 0, 2: 0, 4: 0}, None, {6: (0, 0)})
     template = Case([page], [other], [(0, 0)], {3: 0.0, 4: 0.0}, {5: 0.0, 6: 0.0})
-    found, best = measured(template)
-    assert found.left.cover.tolist() == found.right.cover.tolist() == best == [1.0]
+    found = measured(template)
+    assert found.left.cover.tolist() == found.right.cover.tolist() == [1.0]
     assert found.left.raw_cover.tolist() == pytest.approx([2 / 3])
 
 
