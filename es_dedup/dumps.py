@@ -221,7 +221,7 @@ def _scanned(
 ) -> Iterator[tuple[IndexReader, _Decide]]:
     """A temporary index with the distinct pages of some files, and decisions on these pages when they are read again in the same order."""
     settings = without_texts(settings_in_force(settings))
-    with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
+    with Deduplicator.open(folder / "pages.db", settings=settings) as dedup:
         read = (each for each in read_pages(files, options) if not isinstance(each, InputFailure))
         distinct = DistinctPages()
         dedup.scan(distinct.first_pages(read), progress=progress)

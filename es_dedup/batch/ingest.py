@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 WRITE_PAGES: Final = 18_432  # written at a time, and at most lost when the process is killed
 WRITE_BYTES: Final = 128 * 2**20
-INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long, if what it stores is kept
+INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
 FULL_SHARE: Final = 5  # a full run when one page in so many is new since the last one
 # and one in so many is new in this call; else the run would take far longer than the call itself
@@ -131,18 +131,12 @@ class Ingest:
         self.counts = AddCounts()
         self.compared: CandidateSearchResult | None = None
 
-    def write(
-        self,
-        made: Iterable[Chunk],
-        reading: PageInput,
-        interrupted_seconds: float = INTERRUPTED_SECONDS,
-    ) -> None:
+    def write(self, made: Iterable[Chunk], reading: PageInput) -> None:
         """Features into the index, many chunks at a time: postings are written sorted by term.
 
         Args:
             made: features of the pages.
             reading: where the pages come from.
-            interrupted_seconds: how long an interrupted call goes on storing what it has read.
 
         Raises:
             BaseException: the input's own error, after all that was read has been stored.
@@ -163,7 +157,7 @@ class Ingest:
         except IndexError_:
             raise  # storage failed: to try again at once would fail again
         except KeyboardInterrupt:
-            end = time.monotonic() + interrupted_seconds
+            end = time.monotonic() + INTERRUPTED_SECONDS
             for some in chunked(waiting, INTERRUPTED_CHUNKS):
                 if time.monotonic() < end:
                     self._flush(some)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
 from es_dedup.batch.corpus import SCANNED, load_corpus
 from es_dedup.batch.learning import EffectiveSettings, store_statistics
-from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
+from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus, silent
 from es_dedup.clustering.repair import same_neighbours
 from es_dedup.clustering.star import weakness
 from es_dedup.errors import IndexError_
@@ -46,8 +46,8 @@ COUNTED_PAGES: Final = 500
 """That a hook decides on before all are counted again, or a tenth of the pages where these are more: each count makes the server refresh."""
 REFRESHED_PAGES: Final = 50_000
 """Beyond which a hook leaves that to maintenance: reading their features takes about ten seconds."""
-LEASE_SECONDS: Final = 120.0
-"""How long a lease holds without being renewed; then its owner is taken to have been killed. No step takes nearly so long."""
+LEASE_SECONDS: Final = 600.0
+"""How long a lease holds from the last note on; then its owner is taken to have been killed. No step takes nearly so long."""
 
 
 class _Refreshing(NamedTuple):
@@ -80,7 +80,7 @@ class _Refreshing(NamedTuple):
 
 
 class _Lease:
-    """The right to refresh an index, which others leave to its owner until it was not renewed for ``LEASE_SECONDS``.
+    """The right to refresh an index, which others leave to its owner until ``LEASE_SECONDS`` after its last note.
 
     Args:
         index: has the note.
@@ -92,7 +92,6 @@ class _Lease:
 
     def __init__(self, index: Index, writing: Callable[[], AbstractContextManager[object]]) -> None:
         self._index, self._writing, self._owner = index, writing, secrets.token_hex(6)
-        self._noted, self._renewed = set[str](), 0.0
         self.pages = set[str]()
 
     def take(self) -> bool:
@@ -105,10 +104,9 @@ class _Lease:
             self.note(self.pages)
         return True
 
-    def note(self, pages: Collection[str], seconds: float | None = None) -> None:
-        """Name pages whose documents may be left to write, and renew the lease; the caller keeps other writers out."""
-        self._noted, self._renewed = set(pages), time.time()
-        until = self._renewed + (LEASE_SECONDS if seconds is None else seconds)
+    def note(self, pages: Collection[str], *, ends: bool = False) -> None:
+        """Name pages whose documents may be left to write, and renew the lease or end it; the caller keeps other writers out."""
+        until = time.time() + (0 if ends else LEASE_SECONDS)
         note = json.dumps(_Refreshing(self._owner, until, sorted(pages)), ensure_ascii=False)
         self._index.set_note(REFRESHING, note)
 
@@ -117,22 +115,14 @@ class _Lease:
         notes = self._index.notes([STATISTICS, REFRESHING])
         return notes[STATISTICS] == statistics and _Refreshing.read(notes[REFRESHING]).owner == self._owner
 
-    def renew(self, _: object = None) -> None:
-        """Renew the lease where a good part of it is over."""
-        if time.time() - self._renewed > LEASE_SECONDS / 4:
-            with self._writing():
-                if _Refreshing.read(self._index.note(REFRESHING)).owner == self._owner:
-                    self.note(self._noted)
-
     def end(self, *, complete: bool) -> None:
         """Give up the lease. ``complete``: all is stored and the note goes; else the next refresh continues with the pages named."""
         with self._writing():
-            if _Refreshing.read(self._index.note(REFRESHING)).owner != self._owner:
-                return
-            if complete:
+            noted = _Refreshing.read(self._index.note(REFRESHING))
+            if noted.owner == self._owner and complete:
                 self._index.set_note(REFRESHING, None)
-            else:
-                self.note(self._noted, seconds=0)
+            elif noted.owner == self._owner:
+                self.note(noted.pages, ends=True)
 
 
 class _Decided(NamedTuple):
@@ -201,16 +191,15 @@ def refresh(
         versions: dict[str, Version] = {}
 
         def look(records: Sequence[FeatureRecord]) -> None:
-            lease.renew()
             versions.update((record.page_id, _version(record)) for record in records)
 
-        found = decide_corpus(load_corpus(index, look=look), settings, lease.renew)
+        found = decide_corpus(load_corpus(index, look=look), settings, silent)
         edges: dict[str, dict[Pair, Edge]] = defaultdict(dict)
         for edge in found.edges:
             for name in (edge.left, edge.right):
                 edges[name][edge.left, edge.right] = edge
         decided = _Decided(settings, versions, edges)
-        stale = sorted(_decided_otherwise(index, decided, lease).union(lease.pages))
+        stale = sorted(_decided_otherwise(index, decided).union(lease.pages))
         packed = found.statistics.to_bytes()
         with writing():
             if not lease.is_ours(known):
@@ -236,12 +225,11 @@ def _version(record: FeatureRecord) -> Version:
     return record.payload_version, record.published
 
 
-def _decided_otherwise(index: Index, decided: _Decided, lease: _Lease) -> set[str]:
+def _decided_otherwise(index: Index, decided: _Decided) -> set[str]:
     """One page of each pair that is stored otherwise than it was decided."""
     index.refresh_clusters()
     pages = set[str]()
     for some in chunked(sorted(decided.versions), SCANNED):
-        lease.renew()
         edges = {pair: edge for name in some for pair, edge in decided.edges.get(name, {}).items()}
         stored = index.edges_of(some)
         pairs = _differing(stored, edges.values())

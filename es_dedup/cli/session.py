@@ -153,7 +153,7 @@ class Session:
         """An index in memory, for work that leaves nothing behind."""
         from es_dedup.deduplicator.deduplicator import Deduplicator
 
-        return Deduplicator.open(MEMORY, settings=self.settings, temporary=True)
+        return Deduplicator.open(MEMORY, settings=self.settings)
 
     @contextmanager
     def site(self, *, read_only: bool = False) -> Iterator[MaintenanceContext]:

@@ -295,12 +295,7 @@ class CandidateSearch:
             [digest for digest in hashes if digest],
             limit=limits.limit + 1 + len(hashes),
         )
-        use = [
-            TermUse.of_answer(candidate_query, answer, {ccdet.Ccdet.name: not_queried})
-            for candidate_query, answer, not_queried in zip(
-                candidate_queries, answers, self._not_queried(pages.table), strict=True
-            )
-        ]
+        use = list(map(TermUse.of_answer, candidate_queries, answers))
         again: dict[int, list[CandidateQuery]] = {}
         for row, (candidate_query, answer) in enumerate(zip(candidate_queries, answers, strict=True)):
             methods = _by_method(candidate_query) if answer.truncated else []
@@ -311,15 +306,6 @@ class CandidateSearch:
         for row, queries in again.items():
             answers[row] = _joined([answers[row], *islice(repeated, len(queries))])
         return answers, copies, use
-
-    def _not_queried(self, table: FeatureTable) -> list[int]:
-        """How many period signatures of each page are not queried, see ``query_signature_count``."""
-        if ccdet.Ccdet.name not in self.settings.detectors:
-            return [0] * len(table)
-        more: list[int] = np.maximum(
-            np.diff(table.periods.offsets) - query_signature_count(self.settings), 0
-        ).tolist()
-        return more
 
     def _labels(self, pages: Pages) -> list[dict[int, str]]:
         """Text of the terms of each page, where the index stores it; of stored pages it is read."""

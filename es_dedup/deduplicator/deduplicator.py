@@ -15,7 +15,7 @@ from es_dedup.batch import annotations as labels
 from es_dedup.batch.clusters import CLUSTERS_PENDING, QUICK_PAGES, attached, remove_pages, write_session
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
-from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
+from es_dedup.batch.ingest import Ingest, PageInput
 from es_dedup.batch.override_changes import add_override, apply_ignored, end_override, merge_overrides
 from es_dedup.batch.overrides import load_constraints, load_ignored
 from es_dedup.batch.stored_pages import ForgetReport, erase
@@ -60,7 +60,6 @@ class Deduplicator(IndexReader):
     """
 
     changed: frozenset[str] = frozenset()
-    _temporary = False
     _compared: CandidateSearchResult | None = None  # pages of the last call, of few, and their candidates
     _constraints: Constraints | None = None  # in the last call
     _stored: int | None = None  # pages after the last call, while no other session is held
@@ -72,7 +71,6 @@ class Deduplicator(IndexReader):
         *,
         settings: Settings | None = None,
         read_only: bool = False,
-        temporary: bool = False,
     ) -> Deduplicator:
         """Over a file or an index on Elasticsearch, made when it is not there; ``:memory:`` keeps everything in memory.
 
@@ -81,7 +79,6 @@ class Deduplicator(IndexReader):
                 settings for credentials.
             settings: None: those of the settings file and the environment, see ``config.settings_in_force``.
             read_only: never write; the index must exist.
-            temporary: it is thrown away after use: an interrupted call ends without storing what it has read.
 
         Raises:
             ConfigError: the settings name an unknown detector or extractor, or the address is none.
@@ -102,7 +99,6 @@ class Deduplicator(IndexReader):
             name = factory.shown(path)
             dedup = cls(index, factory.fitted(index, settings, name))
             dedup._name, dedup._features = name, factory.feature_differences(index, settings)
-            dedup._temporary = temporary
             if not read_only:
                 dedup._heal()
         except BaseException:
@@ -476,13 +472,13 @@ class Deduplicator(IndexReader):
         with write_session(self._index) as alone:
             settings, other = self._written_with(whole=whole)
             if made is None:
-                made = self._chunks(source if self._temporary else reading, settings)
+                made = self._chunks(reading, settings)
             before = self._stored if alone and self._stored else self._index.count()
             self._stored = None
             lookup = partial(self._lookup, settings)
             ingest = Ingest(self._index, settings, lookup, progress, before, policy, whole=whole)
             try:
-                ingest.write(made, reading, 0 if self._temporary else INTERRUPTED_SECONDS)
+                ingest.write(made, reading)
                 report = ingest.finish(again=whole and other)
                 self._compared = ingest.compared
                 self._constraints = load_constraints(self._index)

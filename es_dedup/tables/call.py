@@ -61,7 +61,7 @@ def deduplicate(  # noqa: PLR0913 - one for each column
     settings = without_texts(settings_in_force(settings))
     for _ in _pages(rows, columns):  # wrong values are found before work begins
         pass
-    dedup = Deduplicator.open(":memory:", settings=settings, temporary=True)
+    dedup = Deduplicator.open(":memory:", settings=settings)
     page_ids: list[str] = []
     try:
         report = dedup.scan(DistinctPages().first_pages(_pages(rows, columns), page_ids.append))

@@ -16,7 +16,7 @@ from es_dedup.evaluation.labels import Pair
 from es_dedup.evaluation.runner import INDEX, measure
 from es_dedup.model import Content
 from es_dedup.readers import read_pages
-from es_dedup.settings import Settings, load_settings
+from es_dedup.settings import Settings
 from experiments.methods import run_method
 from tests.texts import topical
 
@@ -93,29 +93,6 @@ def test_an_index_that_most_terms_are_too_common_for_says_so(
     with Deduplicator.open(":memory:", settings=alone("char_frequency")) as dedup:
         assert dedup.scan(series).notes == ()
         assert dedup.check(Page("asked", text=series[3].text)).notes == ()
-
-
-def test_a_run_says_that_a_part_of_the_signatures_was_asked_for() -> None:
-    text = "".join(items(5))
-    others = [Page(f"other-{at}", text=topical(at)) for at in range(60)]
-    with Deduplicator.open(":memory:") as dedup:
-        dedup.scan([Page("a", text=text), *others])
-        (note,) = dedup.add_many([Page("b", text=text), Page("c", text="".join(items(1)))]).notes
-        assert note.startswith("ccdet: 20 of 48 terms queried")
-        assert (
-            dedup.add_many([Page("d", text=text)], dry_run=True).notes[0].startswith("ccdet: 12 of 40 terms")
-        )
-        (note,) = dedup.check(Page("e", text=text)).notes
-        assert note.startswith("ccdet: 12 of 40 terms queried")
-        assert dedup.check(Page("f", text="".join(items(1)))).notes == ()
-    with Deduplicator.open(
-        ":memory:", settings=load_settings(overrides={"ccdet.query_signatures": 30}, environ={})
-    ) as dedup:
-        dedup.scan([Page("a", text=text), *others])
-        assert dedup.check(Page("e", text=text)).notes[0].startswith("ccdet: 30 of 40 terms queried")
-    with Deduplicator.open(":memory:", settings=alone("ccdet")) as dedup:
-        dedup.scan([Page("a", text=text), *others])
-        assert dedup.add_many([Page("b", text=text)]).notes == ()
 
 
 def items(count: int) -> list[str]:

@@ -191,12 +191,6 @@ class TestInterruption:
             assert dedup.cluster("page-0002").canonical == "page-0001"
         assert not note(path)
 
-    def test_a_temporary_index_stores_nothing_more(self, path: Path) -> None:
-        with Deduplicator.open(path, settings=ALONE, temporary=True) as dedup:
-            with pytest.raises(KeyboardInterrupt):
-                dedup.scan(failing(300, KeyboardInterrupt))
-            assert dedup._index.count() == 0
-
     def test_a_large_index_is_clustered_when_asked_for(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
