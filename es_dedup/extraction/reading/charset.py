@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
-
-META_BYTES: Final = 4096
-"""How far a ``<meta>`` declaration is looked for; browsers use 1,024, pages in the wild put it later."""
 
 _BOMS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -55,6 +53,7 @@ _COMMON: Final = frozenset(
 )
 _DECLARED_BONUS: Final = 0.05  # breaks near-ties, never outweighs a wrong look
 _GOOD_ENOUGH: Final = 0.2  # common characters are about 40 % of real Chinese, below 5 % in misread text
+_PLAUSIBLE: Final = 0.1  # of declared letters, which stand together where they are not Latin
 _SAMPLE_CHARS: Final = 10_000  # beyond ASCII
 _SAMPLE_BYTES: Final = 400_000
 
@@ -82,9 +81,12 @@ def normal_name(label: str | None) -> str | None:
     """
     if not label:
         return None
-    try:
-        info = codecs.lookup(label.strip().strip("\"'"))
-    except (LookupError, ValueError):
+    label = label.strip().strip("\"'").lower()
+    info = None
+    for name in (label, label.removeprefix("x-").removesuffix("-i").replace("windows-", "cp")):
+        with suppress(LookupError, ValueError):
+            info = info or codecs.lookup(name)
+    if info is None:
         return None
     if info.name.replace("-", "_") in _UNUSABLE or not getattr(info, "_is_text_encoding", True):
         return None
@@ -102,9 +104,9 @@ def _reads_markup(name: str) -> bool:
 
 
 def declared_in_markup(data: bytes) -> str | None:
-    """The charset named by a ``<meta>`` or XML declaration within the first ``META_BYTES`` bytes, or None."""
+    """The charset named by a ``<meta>``, wherever it stands, as for browsers, or by an XML declaration; else None."""
     for pattern in (_META, _XML):
-        if found := pattern.search(data, 0, META_BYTES):
+        if found := pattern.search(data):
             return normal_name(found[1].decode("ascii"))
     return None
 
@@ -148,6 +150,8 @@ def _best(data: bytes, declared: list[str]) -> tuple[str, str]:
     for name in dict.fromkeys([*declared, "gb18030", "utf-8", "big5hkscs", "cp1252"]):
         text = data.decode(name, "replace")
         score = _look(text, name, data) + (_DECLARED_BONUS if name in declared else 0.0)
+        if name in declared and name not in _MULTI_BYTE and "\ufffd" not in text:
+            score = max(score, _PLAUSIBLE)
         if score > best[0]:
             best = (score, text, name)
         if name in declared and score > _GOOD_ENOUGH:

@@ -62,12 +62,22 @@ def test_western_text_is_not_taken_for_chinese() -> None:
     assert found.charset == "cp1252"
 
 
+@pytest.mark.parametrize("declared", ["header", "meta", "late meta", "meta under another header"])
 @pytest.mark.parametrize(
     ("charset", "text"),
-    [("cp1251", "Это было давно и неправда, но люди помнят."), ("euc_jp", "これは日本語の文章です。")],
+    [
+        ("cp1251", "Это было давно и неправда, но люди помнят."),
+        ("windows-1256", "جنحت العبارة يوم الاثنين."),
+        ("windows-874", "เรือเฟอร์รี่เกยตื้นในวันจันทร์"),
+        ("euc_jp", "これは日本語の文章です。"),
+    ],
 )
-def test_another_declared_charset_is_used_when_it_fits(charset: str, text: str) -> None:
-    assert decode(f"<p>{text * 5}</p>".encode(charset), charset).text == f"<p>{text * 5}</p>"
+def test_another_declared_charset_is_used_when_it_fits(charset: str, text: str, declared: str) -> None:
+    style = "<style>p { color: red }</style>" * 500 * (declared == "late meta")
+    meta = f"<meta charset={charset}>" if "meta" in declared else ""
+    header = {"header": charset, "meta under another header": "ISO-8859-1"}.get(declared)
+    page = f"{style}{meta}<p>{text * 5}</p>"
+    assert decode(page.encode(normal_name(charset) or ""), header).text == page
 
 
 def test_seven_bit_charsets_are_not_mistaken_for_utf_8() -> None:
