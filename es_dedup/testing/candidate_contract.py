@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -14,58 +14,73 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Index
 
 
+def of_groups(*groups: TermGroup, max_df: int = 1000) -> CandidateQuery:
+    """A candidate query with these groups."""
+    return CandidateQuery(groups, max_df=max_df)
+
+
+# 1 is found in four pages, 2 in three, 3 in two, 4 and 9 in one
+PAGES: Final = {"c": (1, 2, 3, 4), "a": (1, 2, 3), "b": (1, 2, 9), "d": (1,)}
+WHOLE: Final = (
+    # by weight, then id
+    (candidate_query(1, 2, 3), "acbd"),
+    (candidate_query(9), "b"),
+    (candidate_query(77), ""),
+    # at least ``min_shared`` terms
+    (candidate_query(1, 2, 3, min_shared=0), "acbd"),
+    (candidate_query(1, 2, 3, min_shared=2), "acb"),
+    (candidate_query(1, 2, 3, min_shared=3), "ac"),
+    (candidate_query(1, 2, 3, min_shared=4), ""),
+    # any one group is enough, and parts of several make a whole
+    (of_groups(TermGroup((1, 2, 3, 4), 4), TermGroup((9, 1), 2), TermGroup((1, 77), 2)), "bca"),
+    (of_groups(TermGroup((2, 77), 2), TermGroup((9, 3), 3)), ""),
+    # common terms count half
+    (of_groups(TermGroup((1, 2, 3), 2, 2)), "ac"),
+    (of_groups(TermGroup((1, 2, 3), 2, 3)), "ac"),
+    (of_groups(TermGroup((1, 2), 1, 0), TermGroup((9,), 2)), "bac"),
+    # terms that are repeated count once
+    (of_groups(TermGroup((4, 4, 4), 2), TermGroup((9, 9), 1), TermGroup((9,), 1)), "b"),
+    # without terms nothing answers
+    (of_groups(), ""),
+    (of_groups(TermGroup(())), ""),
+    (of_groups(TermGroup((), 0)), ""),
+    # the page that asks is never an answer
+    (candidate_query(1, 2, 3, exclude="a", limit=3), "cbd"),
+    (candidate_query(1, exclude="unknown"), "abcd"),
+)
+"""Queries with their candidates, of which none is cut off and no term is left out."""
+CAPPED: Final = (
+    (candidate_query(1, 2, 3, max_df=3), "acb", {1}),
+    (candidate_query(1, 2, 3, max_df=1), "", {1, 2, 3}),
+    (candidate_query(1, 2, max_df=3), "abc", {1}),
+    # groups keep their own limits
+    (of_groups(TermGroup((1, 3), 2, max_df=4), TermGroup((2,), 1, max_df=2), max_df=1), "ac", {2}),
+    (of_groups(TermGroup((1,), 1, max_df=3), TermGroup((2,), 1), max_df=3), "abc", {1}),
+    # of several groups the limit is that where a term counts most
+    (
+        of_groups(TermGroup((1,), 2, max_df=9), TermGroup((1,), 1, max_df=3), TermGroup((2, 3), 2)),
+        "ac",
+        {1},
+    ),
+)
+"""Queries with their candidates, and terms that are left out."""
+
+
 class CandidateContract(IndexFixtures):
     """``candidates_many``."""
 
     @pytest.fixture
     def filled(self, index: Index) -> Index:
-        index.put_many(
-            [
-                record("c", [1, 2, 3, 4]),
-                record("a", [1, 2, 3]),
-                record("b", [1, 2, 9]),
-                record("d", [1]),
-            ]
-        )
+        index.put_many([record(page_id, terms) for page_id, terms in PAGES.items()])
         return index
 
-    def test_order_is_by_weight_then_id(self, filled: Index) -> None:
-        (answer,) = filled.candidates_many([candidate_query(1, 2, 3)])
-        assert answer.candidates == (
-            "a",
-            "c",
-            "b",
-            "d",
-        )
-        assert (answer.truncated, answer.capped_terms) == (False, 0)
-
     def test_one_answer_per_candidate_query_in_order(self, filled: Index) -> None:
-        answers = filled.candidates_many(
-            [candidate_query(9), candidate_query(77), candidate_query(4), candidate_query(9)]
-        )
-        assert [ids(answer) for answer in answers] == [["b"], [], ["c"], ["b"]]
+        cases = [*((query, found, set[int]()) for query, found in WHOLE), *CAPPED]
+        answers = filled.candidates_many([query for query, _, _ in cases])
+        for answer, (query, found, capped) in zip(answers, cases, strict=True):
+            assert ("".join(ids(answer)), answer.truncated, answer.capped) == (found, False, capped), query
+            assert filled.candidates_many([query]) == [answer]
         assert filled.candidates_many([]) == []
-
-    def test_at_least_min_shared_terms(self, filled: Index) -> None:
-        for least, expected in {1: 4, 2: 3, 3: 2, 4: 0, 0: 4}.items():
-            (answer,) = filled.candidates_many([candidate_query(1, 2, 3, min_shared=least)])
-            assert len(answer.candidates) == expected, least
-
-    def test_any_one_group_is_enough_and_parts_of_several_make_a_whole(self, filled: Index) -> None:
-        groups = (TermGroup((1, 2, 3, 4), 4), TermGroup((9, 1), 2), TermGroup((1, 77), 2))
-        (answer,) = filled.candidates_many([CandidateQuery(groups)])
-        assert answer.candidates == ("b", "c", "a")
-        (answer,) = filled.candidates_many([CandidateQuery((TermGroup((2, 77), 2), TermGroup((9, 3), 3)))])
-        assert answer.candidates == ()
-
-    def test_common_terms_of_a_group_count_half(self, filled: Index) -> None:
-        # 1 and 2 are found in more than two pages
-        (answer,) = filled.candidates_many([CandidateQuery((TermGroup((1, 2, 3), 2, 2),))])
-        assert answer.candidates == ("a", "c")
-        (answer,) = filled.candidates_many([CandidateQuery((TermGroup((1, 2, 3), 2, 3),))])
-        assert answer.candidates == ("a", "c")
-        (answer,) = filled.candidates_many([CandidateQuery((TermGroup((1, 2), 1, 0), TermGroup((9,), 2)))])
-        assert answer.candidates == ("b", "a", "c")
 
     def test_parts_that_do_not_divide_evenly_make_a_whole_too(self, index: Index) -> None:
         for least in (3, 7, 11, 13):
@@ -82,55 +97,10 @@ class CandidateContract(IndexFixtures):
         assert filled.candidates_with_copies([], [7]) == ([], {7: ["e", "f"]})
         assert filled.candidates_with_copies([], []) == ([], {})
 
-    def test_terms_that_are_repeated_count_once(self, filled: Index) -> None:
-        (answer,) = filled.candidates_many(
-            [CandidateQuery((TermGroup((4, 4, 4), 2), TermGroup((9, 9), 1), TermGroup((9,), 1)))]
-        )
-        assert answer.candidates == ("b",)
-
-    def test_without_terms_nothing_answers(self, filled: Index) -> None:
-        for groups in ((), (TermGroup(()),), (TermGroup((), 0),)):
-            (answer,) = filled.candidates_many([CandidateQuery(groups)])
-            assert (answer.candidates, answer.truncated, answer.capped_terms) == ((), False, 0)
-
     def test_at_most_limit_and_truncated_tells(self, filled: Index) -> None:
         for limit, expected in {1: "a", 2: "ac", 3: "acb", 4: "acbd"}.items():
             (answer,) = filled.candidates_many([candidate_query(1, 2, 3, limit=limit)])
             assert ("".join(ids(answer)), answer.truncated) == (expected, limit < 4)
-
-    def test_terms_above_max_df_are_left_out_and_counted(self, filled: Index) -> None:
-        (answer,) = filled.candidates_many([candidate_query(1, 2, 3, max_df=3)])
-        assert answer.candidates == ("a", "c", "b")
-        assert (answer.capped, answer.capped_terms) == (frozenset({1}), 1)
-        assert filled.candidates_many([candidate_query(1, 2, 3, max_df=1)])[0].capped_terms == 3
-
-    def test_candidate_queries_of_one_call_keep_their_own_limits(self, filled: Index) -> None:
-        answers = filled.candidates_many(
-            [candidate_query(1, 2, max_df=3), candidate_query(1, 2), candidate_query(1, 2, max_df=1)]
-        )
-        assert [len(answer.candidates) for answer in answers] == [3, 4, 0]
-
-    def test_groups_keep_their_own_limits(self, filled: Index) -> None:
-        """1 is found in four pages, 2 in three, 3 in two."""
-        groups = (TermGroup((1, 3), 2, max_df=4), TermGroup((2,), 1, max_df=2))
-        (answer,) = filled.candidates_many([CandidateQuery(groups, max_df=1)])
-        assert answer.candidates == ("a", "c")
-        assert answer.capped == {2}
-        (answer,) = filled.candidates_many(
-            [CandidateQuery((TermGroup((1,), 1, max_df=3), TermGroup((2,), 1)), max_df=3)]
-        )
-        assert ([*answer.capped], ids(answer)) == ([1], ["a", "b", "c"])
-
-    def test_of_several_groups_the_limit_is_that_where_a_term_counts_most(self, filled: Index) -> None:
-        groups = (TermGroup((1,), 2, max_df=9), TermGroup((1,), 1, max_df=3), TermGroup((2, 3), 2))
-        (answer,) = filled.candidates_many([CandidateQuery(groups)])
-        assert (ids(answer), [*answer.capped]) == (["a", "c"], [1])
-
-    def test_exclude_is_never_returned(self, filled: Index) -> None:
-        (answer,) = filled.candidates_many([candidate_query(1, 2, 3, exclude="a", limit=3)])
-        assert ids(answer) == ["c", "b", "d"]
-        assert not answer.truncated
-        assert len(filled.candidates_many([candidate_query(1, exclude="unknown")])[0].candidates) == 4
 
     def test_many_equal_candidates_are_cut_by_id(self, index: Index) -> None:
         index.put_many([record(f"p{number:03}", [5]) for number in reversed(range(300))])
