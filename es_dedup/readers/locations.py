@@ -46,52 +46,30 @@ class OtherFile:
 
     Attributes:
         shown: its address, which is the page id of a page file, too; or the name of the pipe.
-        path: its name, with the suffix of its kind.
+        name: with the suffix of its kind, as that of a path.
         open: gives the bytes, compressed or not; takes the mode ``rb`` as a path does. Seekable where the kind needs that. A pipe is read
             once, or as often as this says. Whatever goes wrong, now or while reading, is an ``OSError``.
         size: gives the number of bytes, None where that is not known; raises ``OSError`` where the storage does not answer.
     """
 
     shown: str
-    path: PurePosixPath
+    name: str
     open: Callable[[str], IO[bytes]]
     size: Callable[[], int | None]
 
     def __str__(self) -> str:
         return self.shown
 
-    @property
-    def name(self) -> str:
-        """As of a path."""
-        return self.path.name
 
-    @property
-    def suffixes(self) -> list[str]:
-        """As of a path."""
-        return self.path.suffixes
-
-    @property
-    def suffix(self) -> str:
-        """As of a path."""
-        return self.path.suffix
-
-
-class Address:
+class Address(str):
     """An address with a scheme: one file, a folder, or a pattern."""
 
-    __slots__ = ("url",)
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    def __str__(self) -> str:
-        """As it was given."""
-        return self.url
+    __slots__ = ()
 
     @property
     def is_pattern(self) -> bool:
         """Whether it stands for what it matches."""
-        return glob.has_magic(self.url.partition("::")[0])
+        return glob.has_magic(self.partition("::")[0])
 
     def place(self) -> tuple[Any, str]:
         """The file system of its storage, and its path there.
@@ -100,22 +78,22 @@ class Address:
             MissingExtra: fsspec, or its package for the scheme, is not installed.
             OSError: it is of no storage, or the storage does not answer.
         """
-        scheme = self.url.partition("://")[0].lower()
+        scheme = self.partition("://")[0].lower()
         if scheme in REFUSED:
             raise Unreadable(f"{scheme}:// is not read: save what a crawler fetched and name its files")
-        if "@" in urlsplit(self.url).netloc:
+        if "@" in urlsplit(self).netloc:
             problem = "credentials belong into the environment or the storage's own settings, not here"
             raise Unreadable(problem)
         try:
             from fsspec.core import url_to_fs
         except ImportError as error:
-            raise MissingExtra("fsspec", "remote", f"reading {self.url}") from error
+            raise MissingExtra("fsspec", "remote", f"reading {self}") from error
         try:
             with _as_os_errors():
-                filesystem, path = url_to_fs(self.url)
+                filesystem, path = url_to_fs(self)
         except ImportError as error:
             if scheme in EXTRAS:
-                raise MissingExtra(*EXTRAS[scheme], f"reading {self.url}") from error
+                raise MissingExtra(*EXTRAS[scheme], f"reading {self}") from error
             raise Unreadable(str(error)) from error
         return filesystem, path
 
@@ -126,7 +104,7 @@ class Address:
             MissingExtra, OSError: as for ``place``.
         """
         filesystem, path = self.place()
-        return _remote_file(filesystem, path, self.url) if filesystem.isfile(path) else None
+        return _remote_file(filesystem, path, self) if filesystem.isfile(path) else None
 
     def store(self, file: Path) -> None:
         """Make a local file the one that this address names.
@@ -145,7 +123,7 @@ class Address:
             MissingExtra: fsspec, or its package for the scheme, is not installed.
             OSError: nothing is there, or the storage does not answer.
         """
-        first, chain, rest = self.url.partition("::")
+        first, chain, rest = self.partition("::")
         filesystem, path = self.place()
         with _as_os_errors():
             magic = re.search(r"[*?[]", first)
@@ -155,7 +133,7 @@ class Address:
             elif filesystem.isdir(path):
                 names = filesystem.find(path)
             else:
-                return [_remote_file(filesystem, path, self.url)], False
+                return [_remote_file(filesystem, path, self)], False
             below = "" if anchor.endswith(":/") else filesystem._strip_protocol(anchor)  # noqa: SLF001 - fsspec has no other name for it
         if not names:
             raise Unreadable("no file matches" if magic else "no files in this folder")
@@ -254,7 +232,7 @@ def _remote_file(filesystem: Any, path: str, url: str) -> OtherFile:
             count: int | None = filesystem.size(path)
         return count
 
-    return OtherFile(url, PurePosixPath(path), open_stream, size)
+    return OtherFile(url, PurePosixPath(path).name, open_stream, size)
 
 
 @contextmanager

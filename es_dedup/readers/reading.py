@@ -18,18 +18,12 @@ from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
 from es_dedup.readers.port import JSON_LINES, InputFailure, ReadOptions, Tally, kind_of
 from es_dedup.readers.records import fields_in_no_record, item_of
 from es_dedup.readers.rows import csv_records, json_records, jsonl_records, parquet_records
-from es_dedup.readers.streams import (
-    READ_ERRORS,
-    open_pipe,
-    plain_problem,
-    printable,
-    suffix_of,
-)
+from es_dedup.readers.streams import READ_ERRORS, open_pipe, plain_problem, printable, suffix_of
 from es_dedup.readers.warc import warc_records
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_dedup.model import Page
     from es_dedup.readers.locations import Named, Source
@@ -57,11 +51,6 @@ class _Found(Enum):
     """How a file was found: of a pattern or a folder, files of other kinds are counted; in a folder ``ReadOptions.format`` does not hold."""
 
     BY_NAME, BY_PATTERN, IN_FOLDER = range(3)
-
-    @property
-    def kinds(self) -> Collection[str]:
-        """Suffixes of the files that are read."""
-        return FOLDER_KINDS if self is _Found.IN_FOLDER else READERS
 
 
 class InputPages:
@@ -153,7 +142,8 @@ def _read_source(source: Source | InputFailure, found: _Found, options: ReadOpti
         yield source
         return
     kind, by_name = kind_of(source, options), found is _Found.BY_NAME
-    if not by_name and options.format is None and kind not in found.kinds:
+    read = FOLDER_KINDS if found is _Found.IN_FOLDER else READERS
+    if not by_name and options.format is None and kind not in read:
         suffix = "".join(Path(str(source)).suffixes[-1:]).lower()
         known_by = printable(suffix) if 0 < len(suffix) <= _SUFFIX_CHARS else "without a suffix"
         options.tally.ignored[known_by] += 1

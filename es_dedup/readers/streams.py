@@ -15,7 +15,7 @@ import zlib
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import chain
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath
 from tempfile import NamedTemporaryFile, gettempdir
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -141,7 +141,7 @@ PACKED: Final = tuple(_PACKINGS)
 
 def suffix_of(path: Source) -> str:
     """The suffix of the format, without that of the compression, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
+    suffixes = [suffix.lower() for suffix in PurePath(path.name).suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
@@ -198,7 +198,7 @@ def open_pipe(path: Path, suffix: str) -> Iterator[OtherFile | None]:
             shutil.copyfileobj(stream, stored)
             stored.flush()
             open_content = Path(stored.name).open  # who asks for it closes it
-        yield OtherFile(str(path), PurePosixPath(f"pipe{suffix}"), open_content, lambda: None)
+        yield OtherFile(str(path), f"pipe{suffix}", open_content, lambda: None)
 
 
 def unpacked_beginning(data: bytes) -> bytes:
@@ -242,7 +242,7 @@ def packed(stream: IO[bytes], packing: str) -> AbstractContextManager[IO[bytes]]
 
 
 def _packing(head: bytes, path: Source | None = None) -> str:
-    by_suffix = path.suffix.lower() if path is not None else ""
+    by_suffix = PurePath(path.name).suffix.lower() if path is not None else ""
     by_bytes = (suffix for suffix, packing in _PACKINGS.items() if re.match(packing.begins, head))
     return next(by_bytes, by_suffix if by_suffix in PACKED else "")
 

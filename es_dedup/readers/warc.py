@@ -21,10 +21,10 @@ from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.port import NO_PAGE, Problem, Record
 from es_dedup.readers.streams import (
-    PACKED,
     READ_ERRORS,
     buffered,
     open_unpacked,
+    packing_of,
     plain_problem,
     refuse_packed,
 )
@@ -145,7 +145,7 @@ def open_by_record(source: Source) -> Iterator[tuple[IO[bytes], str]]:
     """
     with source.open("rb") as stream:
         head = stream.read(len(_VERSION))
-        by_record = not head or head.startswith((_GZIP_MARK, _VERSION)) or source.suffix.lower() not in PACKED
+        by_record = not head or head.startswith((_GZIP_MARK, _VERSION)) or not packing_of(source)
         stream.seek(0)
         if head.startswith(_GZIP_MARK):
             content: Any = _member(stream)
