@@ -25,7 +25,6 @@ from es_dedup.views.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from multiprocessing.connection import Connection
 
     from es_dedup.settings import Settings
 
@@ -50,13 +49,11 @@ class Readers:
 
     def __init__(self, place: str, settings: Settings, count: int) -> None:
         self._given, self._count, self._closed = (place, settings), count, False
-        # the server closes its end; an event would wait for processes that died
-        self._told, self._closing = _SPAWN.Pipe(duplex=False)
         self.ready = Event()
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
-        pool = ProcessPoolExecutor(self._count, _SPAWN, _begin, (self._told, *self._given))
+        pool = ProcessPoolExecutor(self._count, _SPAWN, _begin, self._given)
         for _ in range(self._count):
             with suppress(OSError):  # the next call starts the process
                 pool.submit(len, ()).add_done_callback(lambda _: self.ready.set())
@@ -79,16 +76,19 @@ class Readers:
 
     def close(self) -> None:
         """Let the processes end, a call under way within ``END_SECONDS``, and wait until they have; may be called twice."""
-        self._closed = True
-        self._closing.close()
-        self._pool.shutdown(cancel_futures=True)
+        self._closed, end = True, time.monotonic() + END_SECONDS
+        processes = multiprocessing.active_children()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for each in processes:
+            each.join(max(0.0, end - time.monotonic()))
+            each.kill()
+        self._pool.shutdown()
 
 
-def _begin(told: Connection, place: str, settings: Settings) -> None:
+def _begin(place: str, settings: Settings) -> None:
     """Begin the work of a process: read the index, so that the first request need not wait for it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server says when it is over
     Thread(target=_end_with_the_server, daemon=True).start()
-    Thread(target=_end_soon, args=(told,), daemon=True).start()
     warnings.simplefilter("ignore", SettingsDiffer)
     _place[:] = place, settings
     with suppress(Exception):  # calls say what is wrong
@@ -99,14 +99,6 @@ def _end_with_the_server() -> None:
     if server := multiprocessing.parent_process():
         server.join()
         os._exit(1)
-
-
-def _end_soon(told: Connection) -> None:
-    """End this process some time after the server has closed the pipe, whatever call is under way."""
-    with suppress(EOFError, OSError):
-        told.recv()  # the server sends nothing: this returns when it closes the pipe
-    time.sleep(END_SECONDS)
-    os._exit(1)
 
 
 @cache
