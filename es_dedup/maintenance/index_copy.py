@@ -19,6 +19,7 @@ from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import ConfigError, DedupError, WriteFailed
 from es_dedup.index import factory
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.port import ATTACHMENTS
 from es_dedup.index.records import RecordBatch
 from es_dedup.maintenance.follow import NOTE as FOLLOWED
@@ -156,8 +157,7 @@ class _Pass:
         for records in self._source.scan(batch=BATCH):
             self._records([replace(each, terms=()) for each in records])
             ids = [each.page_id for each in records]
-            self._edges(ids)
-            self._assignments(ids)
+            self._clusters(ids)
             self.found["pages"] += len(ids)
             yield self.found["pages"]
         self._remove_others()
@@ -219,24 +219,22 @@ class _Pass:
         for page_id, reason in failed.items():
             raise WriteFailed(page_id, reason)
 
-    def _edges(self, ids: Sequence[str]) -> None:
-        own = set(ids)
-        wanted, stored = self._source.edges_of(ids), set(self._target.edges_of(ids))
-        if extra := stored - set(wanted):
-            self._target.drop_edges(own & {name for edge in extra for name in (edge.left, edge.right)})
-            stored = set(self._target.edges_of(ids))
-            self.changed["edges"] += len(extra)
-        if missing := sorted(set(wanted) - stored, key=lambda edge: (edge.left, edge.right)):
-            self._target.put_edges(missing)
-            self.changed["edges"] += len(missing)
+    def _clusters(self, ids: Sequence[str]) -> None:
+        """Edges and assignments of some pages."""
+        own, changes = set(ids), ClusterChanges()
+        wanted, stored = set(self._source.edges_of(ids)), set(self._target.edges_of(ids))
+        changes.drop(stored - wanted)
+        changes.put(wanted - stored)
+        self.changed["edges"] += len(changes)
+        assigned = self._target.assignments(ids)
+        differ = [
+            each for each in self._source.assignments(ids).values() if assigned.get(each.page_id) != each
+        ]
+        changes.assign(differ)
+        self.changed["assignments"] += len(differ)
+        if len(changes):
+            self._target.change_clusters(changes)
         self.found["edges"] += sum(edge.left in own for edge in wanted)  # each once
-
-    def _assignments(self, ids: Sequence[str]) -> None:
-        wanted, stored = self._source.assignments(ids), self._target.assignments(ids)
-        differ = [each for page_id, each in wanted.items() if stored.get(page_id) != each]
-        if differ:
-            self._target.assign_many(differ)
-            self.changed["assignments"] += len(differ)
 
     def _remove_others(self) -> None:
         """Remove pages of an earlier attempt that the original has no more."""
