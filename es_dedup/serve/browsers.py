@@ -73,20 +73,15 @@ class Visit:
         """The answer with a view."""
         return Response(body, status, HEADERS, "text/html; charset=utf-8")
 
+    def set_cookie(self, answer: Response, name: str, value: str, seconds: int | None = None) -> None:
+        """Have the browser keep a value for the console alone; without ``seconds`` until it is closed."""
+        secure = self.request.url.scheme == "https"
+        answer.set_cookie(name, value, seconds, path=ROOT, secure=secure, httponly=True, samesite="strict")
+
     def remember(self, answer: Response, name: str) -> Response:
         """The answer, with the name of the visitor for the next form; a very long one is asked for again."""
-        if len(name) > MOST_NAME_CHARS:
-            return answer
-        secure = self.request.url.scheme == "https"
-        answer.set_cookie(
-            NAME_COOKIE,
-            quote(name),
-            NAME_SECONDS,
-            path=ROOT,
-            secure=secure,
-            httponly=True,
-            samesite="strict",
-        )
+        if len(name) <= MOST_NAME_CHARS:
+            self.set_cookie(answer, NAME_COOKIE, quote(name), NAME_SECONDS)
         return answer
 
     async def write(self, call: Callable[..., Any], *arguments: Any) -> bytes:

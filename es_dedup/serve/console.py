@@ -143,8 +143,7 @@ async def signed_in(visit: Visited, form: Sent) -> Response:
     if not scope:
         return _sign_in(visit, to, wrong=True)
     answer = RedirectResponse(to, SEE_OTHER)
-    session, secure = service.sessions.begin(scope), visit.request.url.scheme == "https"
-    answer.set_cookie(COOKIE, session, path=ROOT, secure=secure, httponly=True, samesite="strict")
+    visit.set_cookie(answer, COOKIE, service.sessions.begin(scope))
     return answer
 
 
