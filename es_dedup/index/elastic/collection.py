@@ -102,18 +102,26 @@ class Collection:
 
     # Searching
 
-    def answer(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def answer(
+        self, body: Mapping[str, Any], *, missing: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
         """The answer of one search, of which every shard has answered in time.
+
+        Args:
+            body: of the search, and its options.
+            missing: the answer where there is no such index; None: that is an error, too.
 
         Raises:
             IndexUnavailable: a part of the index did not answer.
         """
-        options = {"track_total_hits": False, **body}
-        answer: Mapping[str, Any] = self.server.call(
-            lambda client: client.search(index=self.name, allow_partial_search_results=False, **options).body
+        options = {"track_total_hits": False, "allow_partial_search_results": False, **body}
+        answer: Mapping[str, Any] | None = self.server.call_unless(
+            lambda client: client.search(index=self.name, **options).body,
+            *([] if missing is None else [NOT_FOUND]),
         )
-        self.hits_in(answer)
-        return answer
+        found = (missing or {}) if answer is None else answer
+        self.hits_in(found)
+        return found
 
     def hits(self, body: Mapping[str, Any]) -> Sequence[Document]:
         """The hits of one search; errors as of ``answer``."""

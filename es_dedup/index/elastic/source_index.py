@@ -7,16 +7,11 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
+from es_dedup.errors import IndexRefused, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import source_facts
-from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Result, Write, mget, partial_problem
+from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Collection, Result, Write, mget
 from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
-from es_dedup.index.elastic.server import (
-    CONFLICT,
-    NOT_FOUND,
-    reads_answers,
-    version_numbers,
-)
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers, version_numbers
 from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, Alias, read_facts
 from es_dedup.index.elastic.source_writes import (
     SourceWrites,
@@ -382,23 +377,8 @@ class SourceIndex(SourceWrites):
         return self.count(target, WAITING)
 
     def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        options = {"track_total_hits": False, **body}
-        answer: Mapping[str, Any] | None = self._server.call_unless(
-            lambda client: (
-                client.search(
-                    index=index,
-                    preference=f"_shards:{shard}",
-                    allow_partial_search_results=False,
-                    **options,
-                ).body
-            ),
-            NOT_FOUND,
-        )
-        if answer is None:
-            return NO_HITS
-        if problem := partial_problem(answer):
-            raise IndexUnavailable(self._server.name, problem)
-        return answer
+        documents = Collection(self._server, index)
+        return documents.answer({**body, "preference": f"_shards:{shard}"}, missing=NO_HITS)
 
 
 def _put_mapping(indices: Sequence[str], client: Elasticsearch) -> None:
