@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -320,10 +321,7 @@ def follow(session: Session, *, once: bool = False, inline: Inline = False, rate
     Args:
         once: End when everything that was written is processed.
     """
-
-    def run(runner: Runner, job_id: str) -> Job:
-        return run_follow(runner, job_id, session.output.note)
-
+    run = partial(run_follow, report_problem=session.output.note)
     with session.site() as site:
         if not inline:
             _check_queue(session)

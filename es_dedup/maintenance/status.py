@@ -151,13 +151,13 @@ def last_times(context: MaintenanceContext) -> dict[str, int | None]:
     Returns:
         Milliseconds since 1970 by ``BEAT``, ``RECLUSTER``, ``AUDIT`` and ``FOLLOW``; None where it never happened.
     """
-    times = context.jobs.times([BEAT, AUDIT])
+    times, followed = context.jobs.times([BEAT, AUDIT]), _followed(context)
     ended = [job.changed for job in context.jobs.jobs() if job.state is JobState.DONE and reclusters(job)]
     return {
         BEAT: times.get(BEAT),
         RECLUSTER: max(ended, default=None),
         AUDIT: times.get(AUDIT),
-        FOLLOW: followed_until(context),
+        FOLLOW: followed[1].at or None if followed else None,
     }
 
 
@@ -223,12 +223,6 @@ def follow_status(context: MaintenanceContext) -> FollowStatus | None:
     job, state = followed
     behind = state.positions.behind(context.source_index.writes(context.indices()))
     return FollowStatus(job.id, str(job.state), behind, _since(state.at), _since(state.deletions.looked))
-
-
-def followed_until(context: MaintenanceContext) -> int | None:
-    """Time until which all writes are dealt with, in milliseconds since 1970; None when that was never so."""
-    followed = _followed(context)
-    return followed[1].at or None if followed else None
 
 
 def _followed(context: MaintenanceContext) -> tuple[Job, FollowState] | None:

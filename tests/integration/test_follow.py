@@ -26,7 +26,7 @@ from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import ingest_documents, update_all_dedup_fields
 from es_dedup.maintenance.follow import Positions, changes
 from es_dedup.maintenance.runner import Runner, _Lease, start_follow, start_recluster
-from es_dedup.maintenance.status import follow_status, followed_until, overdue, site_status
+from es_dedup.maintenance.status import FOLLOW, follow_status, last_times, overdue, site_status
 from es_dedup.settings.recorded import STATISTICS
 from tests.processes import PROGRAM
 from tests.servers import client_of, fresh_name, url_of
@@ -344,7 +344,7 @@ def test_it_says_until_when_all_is_processed_although_each_turn_ends_after_one_b
         for turn in range(12):
             put(client, name, {f"more-{turn}": given["1-made-00000"]})  # writers that never cease
             Runner(site).turn(job.id)
-            before = before or followed_until(site)
+            before = before or last_times(site)[FOLLOW]
         status = follow_status(site)
         assert status is not None
         assert status.deletions_seconds is not None
@@ -427,9 +427,9 @@ def test_writers_that_go_on_while_it_is_killed_and_started_again(tmp_path: Path)
                 attach(site, name, FIELDS)
                 writers.start()
                 for turn in range(2):
-                    before = followed_until(site)
+                    before = last_times(site)[FOLLOW]
                     process = subprocess.Popen(command, env=given, stdout=log, stderr=log)
-                    until(lambda before=before: followed_until(site) != before, 400)  # type: ignore[misc]
+                    until(lambda before=before: last_times(site)[FOLLOW] != before, 400)  # type: ignore[misc]
                     seen = sum(writers.rounds)
                     until(lambda seen=seen: sum(writers.rounds) >= seen + 12)  # type: ignore[misc]
                     if turn == 0:
