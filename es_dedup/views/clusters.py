@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.clustering.order import Criterion, PageKey, decisive
@@ -112,7 +111,9 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
     """
     pages = reader.pages_of_cluster(name)
     records = reader.records_of(pages)
-    dated = dict(islice(_by_date(pages[:1], records), offset, offset + MEMBERS))
+    others = [each for each in records.items() if each[0] not in pages[:1]]
+    others.sort(key=lambda each: (not each[1].published, each[1].published, each[0]))
+    dated = dict(others[offset : offset + MEMBERS])
     found = reader.cluster(name, evidence_of=dated)
     members = {each.page_id: each for each in found.members}
     timed = {each.published[:10] for each in dated.values() if _has_time(each)}
@@ -139,14 +140,6 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
 
 def _has_time(record: FeatureRecord) -> bool:
     return " " in when(record.published)
-
-
-def _by_date(
-    canonical: Sequence[str], records: Mapping[str, FeatureRecord]
-) -> list[tuple[str, FeatureRecord]]:
-    """Members, the first published first and those without a date last."""
-    members = ((name, record) for name, record in records.items() if name not in canonical)
-    return sorted(members, key=lambda each: (not each[1].published, each[1].published, each[0]))
 
 
 def _because(
