@@ -78,7 +78,11 @@ class CandidateContract(IndexFixtures):
         cases = [*((query, found, set[int]()) for query, found in WHOLE), *CAPPED]
         answers = filled.candidates_many([query for query, _, _ in cases])
         for answer, (query, found, capped) in zip(answers, cases, strict=True):
-            assert ("".join(ids(answer)), answer.truncated, answer.capped) == (found, False, capped), query
+            assert ("".join(ids(answer)), answer.truncated, answer.capped) == (
+                found,
+                False,
+                frozenset(capped),
+            ), query
             assert filled.candidates_many([query]) == [answer]
         assert filled.candidates_many([]) == []
 
