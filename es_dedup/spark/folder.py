@@ -77,7 +77,11 @@ class TableFolder:
 
     def recorded(self) -> Mapping[str, Any]:
         """What the tables were made with; empty where there are none."""
-        return self._noted("settings") or {}
+        if not self._finished("settings"):
+            return {}
+        row = self._spark.read.schema(NOTES).parquet(f"{self.path}/settings").first()
+        with reading_stored("settings"):
+            return dict(json.loads(row.value))
 
     def check_replaceable(self, inputs: Sequence[str]) -> None:
         """Check that the folder holds tables, or nothing, and no input.
@@ -110,26 +114,8 @@ class TableFolder:
     def record(self, made_with: Mapping[str, Any]) -> None:
         """Write down what tables are made with, where nothing is written down."""
         if not self.recorded():
-            self._note("settings", made_with)
-
-    def input_of(self, day: str) -> Mapping[str, int] | None:
-        """How many files and bytes the features of a day were made from; None: not written down."""
-        return self._noted(f"inputs/{DAY}{day}")
-
-    def record_input(self, day: str, size: Mapping[str, int]) -> None:
-        """Write down how many files and bytes the features of a day are made from."""
-        self._note(f"inputs/{DAY}{day}", size)
-
-    def _noted(self, name: str) -> Mapping[str, Any] | None:
-        if not self._finished(name):
-            return None
-        row = self._spark.read.schema(NOTES).parquet(f"{self.path}/{name}").first()
-        with reading_stored(name):
-            return dict(json.loads(row.value))
-
-    def _note(self, name: str, value: Mapping[str, Any]) -> None:
-        rows = self._spark.createDataFrame([(json.dumps(value, sort_keys=True),)], NOTES)
-        rows.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{name}")
+            rows = self._spark.createDataFrame([(json.dumps(made_with, sort_keys=True),)], NOTES)
+            rows.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/settings")
 
     def _finished(self, name: str) -> bool:
         return SUCCESS in names_in(self._spark, f"{self.path}/{name}")
@@ -164,18 +150,6 @@ def read_pages(spark: SparkSession, inputs: Sequence[str], columns: Sequence[str
             known = set(columns)  # later lines may have others of them
         schema = T.StructType([T.StructField(name, T.StringType()) for name in sorted(known)])
         return spark.read.schema(schema).json(list(inputs))
-
-
-def input_size(spark: SparkSession, inputs: Sequence[str]) -> Mapping[str, int]:
-    """How many files there are below the given paths, and their bytes."""
-    files = size = 0
-    for each in inputs:
-        with readable(each):
-            where, system = _file_system(spark, each)
-            for found in system.globStatus(where) or []:
-                summary = system.getContentSummary(found.getPath())
-                files, size = files + summary.getFileCount(), size + summary.getLength()
-    return {"files": files, "bytes": size}
 
 
 def names_in(spark: SparkSession, path: str) -> list[str]:

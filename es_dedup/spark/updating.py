@@ -9,13 +9,13 @@ from es_dedup.errors import ConfigError, InputError
 from es_dedup.index.factory import features_of
 from es_dedup.settings.recorded import decision_settings
 from es_dedup.spark.feature_rows import COLUMNS, checked, features
-from es_dedup.spark.folder import DAY, TableFolder, input_size, read_pages, readable
+from es_dedup.spark.folder import DAY, TableFolder, read_pages, readable
 from es_dedup.spark.ranking import DuplicateIds, learned, processed
 from es_dedup.spark.related_pairs import pairs
 from es_dedup.spark.star_clusters import clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
@@ -78,14 +78,13 @@ def update_tables(
 
     Args:
         spark: the session.
-        inputs: the day's pages: Parquet or JSON Lines, as Spark takes paths.
+        inputs: the day's pages: Parquet or JSON Lines, as Spark takes paths; not looked at where the features of the day are finished.
         output: the folder.
         settings: None: those of the settings file and the environment.
         options: the day, and whether all is decided again.
 
     Raises:
-        ConfigError: the folder holds something else or an input, settings or columns are wrong, a later day is there already, an earlier one is not finished, the finished features of the day were made from
-            an input of another size, or ``day`` is empty, or it or ``output`` has a character that Spark reads as one of a pattern, or ``day`` a slash or colon.
+        ConfigError: the folder holds something else or an input, settings or columns are wrong, a later day is there already, an earlier one is not finished, or ``day`` is empty, or it or ``output`` has a character that Spark reads as one of a pattern, or ``day`` a slash or colon.
         InputError: the input or a table cannot be read, or a page id occurs twice.
         SettingsMismatch: the tables there were made with other settings.
     """
@@ -105,31 +104,19 @@ def update_tables(
                 (f"day {others[0]} was begun and is not finished: finish it, or delete its folder",), output
             )
         folder.check(recorded)
-        size, made, fresh = input_size(spark, inputs), list[str](), None
-        if day in days:
-            _check_input(folder, day, size)
-        else:
+        made, fresh = list[str](), None
+        if day not in days:
             fresh = features(read_pages(spark, inputs, COLUMNS), chosen, named=options.named)
         if options.renew or not days:
             folder.drop(*DERIVED)
         folder.record(recorded)
         if fresh is not None:
             folder.drop(f"clusters/{DAY}{day}", f"pairs/{DAY}{day}")  # of features that were deleted
-            folder.record_input(day, size)
             with readable(inputs[0]):
                 folder.write("features", day, fresh)
             made.append("features")
         made += _derive(folder, day, chosen)
         return _report(folder, day, tuple(made), chosen)
-
-
-def _check_input(folder: TableFolder, day: str, size: Mapping[str, int]) -> None:
-    """Check that finished features were made from an input like the given one, which may be gone by now."""
-    recorded = folder.input_of(day)
-    if size["files"] and recorded and recorded != size:
-        before, now = (f"{each['files']:,} files with {each['bytes']:,} bytes" for each in (recorded, size))
-        problem = f"the input of day {day} has {now}, its features were made from {before}: name another day, or delete features/{DAY}{day}, so that they are made again"
-        raise ConfigError((problem,), folder.path)
 
 
 def made_with(settings: Settings, *, named: bool) -> dict[str, Any]:

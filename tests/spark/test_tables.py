@@ -192,18 +192,14 @@ def test_a_folder_with_other_content_is_refused(spark: Any, tmp_path: Path) -> N
     assert Path(within).exists()
 
 
-def test_another_input_than_that_of_finished_features_is_refused(spark: Any, tmp_path: Path) -> None:
+def test_the_input_of_finished_features_is_not_read_again(spark: Any, tmp_path: Path) -> None:
     folder, some = tmp_path / "tables", corpus(7, 12)
     inputs = tmp_path / "pages"
     inputs.mkdir()
     written(some[:6], inputs / "1.jsonl")
     update(spark, str(inputs), folder)
     written(some[6:], inputs / "2.jsonl")
-    for finished in (True, False):
-        with pytest.raises(ConfigError, match=r"day 0 has 2 files .* from 1 files .* name another day"):
-            update(spark, str(inputs), folder)
-        if finished:
-            (folder / "clusters/day=0/_SUCCESS").unlink()
+    (folder / "clusters/day=0/_SUCCESS").unlink()
     assert update(spark, str(tmp_path / "gone"), folder).made == ("clusters",)  # it is not needed again
     assert update(spark, str(inputs / "2.jsonl"), folder, day="1").pages == 12
     (inputs / "1.jsonl").unlink()
