@@ -25,7 +25,7 @@ from harness import ROOT, Row, data_file, expect, page_of, parser_of, ran_on, re
 from labelled import GRADED, READ, TEXT_ONLY, joined, pair_sets, read_sets, scan, text_only
 from measured_pairs import measured, measured_rows, shown
 
-from es_dedup.decision import required_coverage, rules
+from es_dedup.decision import pair_facts, rules
 from es_dedup.decision.comparison import BLOCK
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.statistics import Statistics
@@ -171,7 +171,7 @@ def variants(sets: Sequence[Measured], preset: Thresholds) -> Iterator[tuple[str
     """Name of each variant, and the score of each set."""
     yield LEARNED[0], [each.score(preset, known=each.by_nothing) for each in sets]
     yield LEARNED[1], [each.score(preset, known=each.without_forms) for each in sets]
-    with mock.patch.object(required_coverage, "LATE_LOG_DAYS", math.inf):
+    with mock.patch.object(pair_facts, "LATE_LOG_DAYS", math.inf):
         yield LEARNED[2], [each.score(preset) for each in sets]
     for at, rule in enumerate(RULES):
         fewer = replace(preset, without=preset.without | {rule.name})

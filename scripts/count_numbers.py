@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DECISION: Final = Path(__file__).resolve().parents[1] / "es_dedup" / "decision"
-MODULES: Final = ("thresholds.py", "required_coverage.py", "pair_facts.py", "match_rules.py")
+MODULES: Final = ("thresholds.py", "pair_facts.py", "match_rules.py")
 
 
 def numbers_in(source: str) -> Iterator[tuple[int, str, float]]:

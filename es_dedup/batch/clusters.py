@@ -132,9 +132,7 @@ class ClusterCache(ClusterUpdates):
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``Index.get_many``."""
         names = list(dict.fromkeys(page_ids))
-        missing = [name for name in names if name not in self._records]
-        if missing:
-            self._records.update(self._index.get_many(missing))
+        self.read_pages(names)
         return {name: self._records[name] for name in names if name in self._records}
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:

@@ -16,7 +16,6 @@ from es_dedup.batch.overrides import (
     load_ignored,
     load_overrides,
     merged,
-    same_in_force,
 )
 from es_dedup.clustering.upkeep import update_clusters
 from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored
@@ -89,8 +88,8 @@ def add_override(index: Index, settings: Settings, new: Override) -> OverrideRep
     if not new.reason.strip() or not new.author.strip():
         raise InvalidOverride("the reason or the author is empty")
     changed = merge_overrides(index, settings, [new]).changed
-    stored = same_in_force(load_overrides(index).values(), new)
-    return OverrideReport((stored or new,), changed)
+    in_force = (each for each in load_overrides(index).values() if each.in_force)
+    return OverrideReport((next(each for each in in_force if each.subject == new.subject),), changed)
 
 
 def end_override(

@@ -189,14 +189,6 @@ def _refuse(known: Mapping[str, Override], changes: Sequence[Override]) -> None:
     raise OverrideConflict(_said(changes[at]), tuple(f"{_said(each)} ({each.id})" for each in against))
 
 
-def same_in_force(overrides: Iterable[Override], wanted: Override) -> Override | None:
-    """The override in force that decides the same, if any."""
-    for each in overrides:
-        if each.in_force and each.subject == wanted.subject:
-            return each
-    return None
-
-
 def _said(override: Override) -> str:
     return f"{override.kind} {override.about}"
 

@@ -23,7 +23,7 @@ from es_dedup.readers.streams import is_pipe
 if TYPE_CHECKING:
     from es_dedup.decision.alignment import AlignedRow, Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.detectors.page_features import PageFeatures
+    from es_dedup.detectors.named_fields import PageFeatures
 
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)

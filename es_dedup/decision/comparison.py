@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.decision import rules
-from es_dedup.decision.pair_context import PairContext
+from es_dedup.decision.pair_facts import PairContext
 from es_dedup.decision.statistics import spoken
 from es_dedup.decision.thresholds import TITLES_AGREE, Thresholds, thresholds_of
 from es_dedup.decision.voting import decided_by, outcome, reason, voters_of

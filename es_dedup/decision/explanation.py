@@ -1,4 +1,4 @@
-"""What each decision rule says of a pair, from the same conditions that decided on it."""
+"""What each decision rule says of a pair, from the same conditions that decided on it, and what methods that are not enabled say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from es_dedup.decision.comparison import pair_decisions
 from es_dedup.decision.conditions import all_hold
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.rules import BY_RULES, RELATIONS
-from es_dedup.model import Relation
+from es_dedup.detectors.registry import create_detectors
+from es_dedup.model import Relation, Skipped
 from es_dedup.model.explanation import ConditionResult, RuleOutcome, RuleResult
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from es_dedup.decision.comparison import PairComparison
     from es_dedup.decision.conditions import Condition, Rule
     from es_dedup.decision.pair_facts import PairFacts
-    from es_dedup.model import Number, PairDecision
+    from es_dedup.model import Content, Number, PairDecision, Verdict
+    from es_dedup.settings import Settings
 
 
 def rule_results(
@@ -49,6 +51,37 @@ def explained_pairs(found: CandidateSearchResult) -> Iterator[PairDecision]:
     decided = pair_decisions(comparison, pairs.tolist(), settings, statistics)
     for pair, rules in zip(decided, results, strict=True):
         yield replace(pair, rules=rules)
+
+
+def verdicts_by_texts(
+    names: Sequence[str], contents: Sequence[tuple[str, Content | None]], settings: Settings
+) -> tuple[tuple[Verdict, ...], dict[str, str]]:
+    """What methods that are not enabled say of a pair.
+
+    Args:
+        names: the methods; of those that are enabled it is only said why they gave no verdict.
+        contents: page id and content of both pages; None where no text is kept.
+        settings: of the methods.
+
+    Returns:
+        Verdicts of some methods, and why the others give none, by method.
+    """
+    verdicts, skipped = [], {}
+    for name, detector in create_detectors(settings.model_copy(update={"detectors": tuple(names)})).items():
+        features = [
+            Skipped("its text is not kept") if content is None else detector.featurise(content)
+            for _, content in contents
+        ]
+        reasons = [
+            f"{each.detail or each.reason} in {page}"
+            for (page, _), each in zip(contents, features, strict=True)
+            if isinstance(each, Skipped)
+        ]
+        if reasons or name in settings.detectors:
+            skipped[name] = "; ".join(reasons) or "nothing to compare"
+        else:
+            verdicts.append(detector.verify(*features))
+    return tuple(verdicts), dict(sorted(skipped.items()))
 
 
 def _results(rule: Rule, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[RuleResult]:

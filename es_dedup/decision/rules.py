@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.decision.pair_context import PairContext
-    from es_dedup.decision.pair_facts import PairFacts
+    from es_dedup.decision.pair_facts import PairContext, PairFacts
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 

@@ -19,13 +19,12 @@ from es_dedup.batch.stored_pages import traces
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decisions
-from es_dedup.decision.explanation import explained_pairs, rule_results
+from es_dedup.decision.explanation import explained_pairs, rule_results, verdicts_by_texts
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
-from es_dedup.decision.verdicts_by_texts import verdicts_by_texts
 from es_dedup.detectors import features as feature_tables
-from es_dedup.detectors.page_features import of_page
+from es_dedup.detectors.named_fields import of_page
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.index.closing import Closing
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.alignment import AlignedRow
     from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.detectors.page_features import PageFeatures
+    from es_dedup.detectors.named_fields import PageFeatures
     from es_dedup.errors import Difference
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
@@ -322,12 +321,12 @@ class IndexReader(Closing):
             for side in (left, right)
             if names
         ]
-        by_texts = verdicts_by_texts(names, contents, settings)
+        verdicts, skipped = verdicts_by_texts(names, contents, settings)
         explained = replace(
             decision,
-            verdicts=(*decision.verdicts, *by_texts.verdicts),
+            verdicts=(*decision.verdicts, *verdicts),
             rules=next(rule_results(comparison)) if settings.decision.method == BY_RULES else (),
-            skipped=by_texts.skipped,
+            skipped=skipped,
         )
         return self._overridden(explained)
 

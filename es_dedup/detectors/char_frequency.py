@@ -45,20 +45,18 @@ _LIMITS: Final = {"level1": LEVEL_1, "gb2312": GB2312, "all": CODES}
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What a pair shares; ``left`` is the share of the left page's string that the right page has.
+    """What a pair shares.
 
     Attributes:
-        main_left, main_right: shares of S1 without function words, 0-1.
-        aux_left, aux_right: shares of the followers of common characters, 0-1.
+        main: share of the left page's S1 without function words that the right page has, and the other way round, 0-1.
+        aux: the same of the followers of common characters.
         shared: common characters, function words not counted.
         followers: the auxiliary string decides too.
         equal: S1 is the same on both sides.
     """
 
-    main_left: float
-    main_right: float
-    aux_left: float
-    aux_right: float
+    main: tuple[float, float]
+    aux: tuple[float, float]
     shared: int
     followers: bool
     equal: bool
@@ -168,10 +166,8 @@ class CharFrequency(Detector[FrequentUnits]):
         shared = len(np.intersect1d(ours, theirs, assume_unique=True))
         matched, left_total, right_total = shared_followers(left, right)
         return Measures(
-            main_left=shared / len(ours) if len(ours) else 0.0,
-            main_right=shared / len(theirs) if len(theirs) else 0.0,
-            aux_left=matched / left_total if left_total else 0.0,
-            aux_right=matched / right_total if right_total else 0.0,
+            main=(shared / max(len(ours), 1), shared / max(len(theirs), 1)),
+            aux=(matched / max(left_total, 1), matched / max(right_total, 1)),
             shared=shared,
             followers=self.compares_followers(left.length, right.length),
             equal=len(left.units) > 0 and np.array_equal(left.units, right.units),
@@ -191,10 +187,9 @@ class CharFrequency(Detector[FrequentUnits]):
 
     def _accepted(self, measures: Measures) -> tuple[bool, bool]:
         config = self._config
-        sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
         left, right = (
             measures.equal or (main > config.min_main and (aux > config.min_aux or not measures.followers))
-            for main, aux in sides
+            for main, aux in zip(measures.main, measures.aux, strict=True)
         )
         return left, right
 
@@ -213,22 +208,19 @@ class CharFrequency(Detector[FrequentUnits]):
         """The better side's deciding share: of S1, and of the followers where they are compared; 1 for equal S1."""
         if measures.equal:
             return 1.0
-        sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
-        if not measures.followers:
-            return max(main for main, _ in sides)
-        return max(min(main, aux) for main, aux in sides)
+        return max(map(min, measures.main, measures.aux) if measures.followers else measures.main)
 
     def _evidence(self, measures: Measures) -> dict[str, Number]:
         config = self._config
         return {
-            "main": round(max(measures.main_left, measures.main_right), 4),
+            "main": round(max(measures.main), 4),
             "min_main": config.min_main,
-            "main_left": round(measures.main_left, 4),
-            "main_right": round(measures.main_right, 4),
-            "aux": round(max(measures.aux_left, measures.aux_right), 4),
+            "main_left": round(measures.main[0], 4),
+            "main_right": round(measures.main[1], 4),
+            "aux": round(max(measures.aux), 4),
             **({"min_aux": config.min_aux} if measures.followers else {}),
-            "aux_left": round(measures.aux_left, 4),
-            "aux_right": round(measures.aux_right, 4),
+            "aux_left": round(measures.aux[0], 4),
+            "aux_right": round(measures.aux[1], 4),
             "shared": measures.shared,
             "branch": "followers" if measures.followers else "characters",
             "strict_thresholds": True,

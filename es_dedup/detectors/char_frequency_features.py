@@ -16,7 +16,7 @@ import numpy as np
 from es_dedup.text.characters import CJK, PLANE
 from es_dedup.text.characters import WORD as WORD_KIND
 from es_dedup.text.normalise import TextBatch, decode, normalise_many
-from es_dedup.text.ragged import SameArrays, gather, offsets_of
+from es_dedup.text.ragged import SameArrays, gather, offsets_of, owners_of
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.tokens import character_kinds, tokenise
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.text.tokens import TokenBatch
 
 LEVEL_1: Final = 3755
 GB2312: Final = 6763
@@ -36,7 +35,6 @@ _CODE_BITS: Final = 32
 _FIRST_ROW: Final = 16
 _ROW: Final = 94
 _SHORT_ROW: Final = 55  # has 89 characters
-_BLOCK: Final = 64  # pages counted at a time: 64 times 6,799 counters stay near the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,13 +87,15 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[Frequ
     """
     words = _mostly_words(batch)
     by_words, by_characters = np.flatnonzero(words), np.flatnonzero(~words)
-    chinese = _rows(batch, by_characters) if len(by_words) else batch
-    found: list[FrequentUnits] = []
-    for start in range(0, len(chinese), _BLOCK):
-        stop = min(start + _BLOCK, len(chinese))
-        found += _by_characters(chinese, start, stop, count_above, limit)
-    if len(by_words):
-        found += _by_words(tokenise(_rows(batch, by_words)), count_above)
+    chinese, others = _rows(batch, by_characters), tokenise(_rows(batch, by_words))
+    solid = _solid(chinese.codes)
+    numbers = follower_table()[np.minimum(chinese.codes[solid], PLANE - 1)].astype(np.int64)
+    found = [
+        *_strings(numbers, owners_of(chinese.offsets)[solid], len(by_characters), count_above, limit),
+        *_strings(
+            _word_units(others.hashes), others.pages.astype(np.int64), len(by_words), count_above, limit
+        ),
+    ]
     lengths = _lengths(batch).tolist()
     pages = dict(zip((*by_characters.tolist(), *by_words.tolist()), found, strict=True))
     return [
@@ -155,52 +155,22 @@ def _lengths(batch: TextBatch) -> NDArray[np.int64]:
     return lengths
 
 
-def _by_characters(
-    batch: TextBatch, start: int, stop: int, count_above: int, limit: int
-) -> list[FrequentUnits]:
-    """Both strings of the pages ``start`` to ``stop``, by characters; lengths are left 0."""
-    low, high = batch.offsets[start], batch.offsets[stop]
-    text = batch.codes[low:high]
-    codes = follower_table()[np.minimum(text, PLANE - 1)].astype(np.int64)
-    kept = _solid(text)
-    places = np.concatenate(([0], np.cumsum(kept)))[batch.offsets[start : stop + 1] - low]
-    codes = codes[kept]
-    owner = np.repeat(np.arange(stop - start), np.diff(places))
-    numbered = codes < CODES
-    key = owner * CODES + np.where(numbered, codes, 0)
-    frequent = np.bincount(key[numbered], minlength=(stop - start) * CODES) > count_above
-    frequent.reshape(-1, CODES)[:, limit:] = False
-    entries = np.flatnonzero(frequent)
-    has_next = numbered.copy()
-    has_next[places[1:][places[1:] > places[:-1]] - 1] = False
-    at = np.flatnonzero(frequent[key] & has_next)
-    number = np.empty(len(frequent), dtype=np.int64)
-    number[entries] = np.arange(len(entries))
-    return _pages(
-        entries // CODES,
-        entries % CODES,
-        number[key[at]],
-        codes[np.minimum(at + 1, len(codes) - 1)],
-        stop - start,
-    )
-
-
 def _solid(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Whether each code point of normalised text is no white space."""
     solid: NDArray[np.bool_] = (codes != ord(" ")) & (codes != ord("\n"))
     return solid
 
 
-def _by_words(tokens: TokenBatch, count_above: int) -> list[FrequentUnits]:
-    """Both strings of each page by words; lengths are left 0."""
-    units, owner = _word_units(tokens.hashes), tokens.pages.astype(np.int64)
+def _strings(
+    units: NDArray[np.int64], owner: NDArray[np.int64], pages: int, count_above: int, limit: int
+) -> list[FrequentUnits]:
+    """Both strings of each page from its characters or words in order; lengths are left 0."""
     distinct, entry, counts = np.unique(owner << _CODE_BITS | units, return_inverse=True, return_counts=True)
-    frequent = counts > count_above
+    codes = distinct & ((1 << _CODE_BITS) - 1)
+    frequent = (counts > count_above) & ((codes < limit) | (codes >= WORD))
     at = np.flatnonzero(frequent[entry[:-1]] & (owner[1:] == owner[:-1]))
     number = (np.cumsum(frequent) - 1)[entry[at]]
-    codes = distinct[frequent]
-    pages = len(tokens.offsets) - 1
-    return _pages(codes >> _CODE_BITS, codes & ((1 << _CODE_BITS) - 1), number, units[at + 1], pages)
+    return _pages((distinct >> _CODE_BITS)[frequent], codes[frequent], number, units[at + 1], pages)
 
 
 def _pages(
@@ -218,7 +188,7 @@ def _pages(
         followers: their codes.
         pages: how many.
     """
-    # radix sort takes 16-bit keys only; a block rarely has more frequent characters
+    # radix sort takes 16-bit keys only
     narrow = entry.astype(np.uint16) if len(units) <= 1 << 16 else entry
     ordered = followers[np.argsort(narrow, kind="stable")].astype(np.uint32)
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(entry, minlength=len(units)))))

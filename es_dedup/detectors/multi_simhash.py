@@ -163,7 +163,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def _windows(self, words: WordBatch, distinct: DistinctWords) -> NDArray[np.int64]:
         """How many windows of keywords each occurrence stands in."""
-        weights = word_weights(words, distinct, self._config, chosen(self._config.idf, "multi_simhash.idf"))
+        weights = word_weights(words, distinct, self._config, chosen(self._config.idf))
         keyword = keyword_entries(weights, distinct, self._config.keywords)
         return windows_around(words, keyword[distinct.entry], self._config.context)
 
@@ -214,12 +214,8 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
         D1 ≤ k1, or k1 < D1 ≤ k2 and D2 ≤ k1.
         """
-        return self.decide(
-            hamming_distance(left.text, right.text), hamming_distance(left.keywords, right.keywords)
-        )
-
-    def decide(self, text_bits: int, keyword_bits: int) -> Verdict:
-        """The verdict from both distances D1 and D2, each 0-64."""
+        text_bits = hamming_distance(left.text, right.text)
+        keyword_bits = hamming_distance(left.keywords, right.keywords)
         near, wide = self._config.max_bits, self._config.max_text_bits
         same = text_bits <= near or (text_bits <= wide and keyword_bits <= near)
         return Verdict(

@@ -9,7 +9,8 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.hook.run import BulkCounts, Run
+from es_dedup.hook.report import HookReport
+from es_dedup.hook.run import BulkResult, Run
 from es_dedup.hook.stages import MOST, Stages
 from es_dedup.index.opensearch import as_elasticsearch
 from es_dedup.model import WritePolicy
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 
     from es_dedup.hook.documents import Item
     from es_dedup.hook.hook import DedupHook
-    from es_dedup.hook.report import HookReport
-    from es_dedup.hook.run import BulkResult, Send
+    from es_dedup.hook.run import Send
 
     Action = bytes | str | Mapping[str, Any]
     Result = tuple[bool, dict[str, Any]]
@@ -132,13 +132,13 @@ def dedup_bulk(
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
     """
-    counts = BulkCounts(report, stats_only=stats_only)
+    report = HookReport() if report is None else report
     options |= {"yield_ok": True, "ignore_status": ignore_status}
-    for ok, item in dedup_parallel_bulk(
-        client, actions, hook=hook, policy=policy, report=counts.report, **options
-    ):
-        counts.add(item, ok=ok)
-    return counts.result
+    successes, errors = 0, list[dict[str, Any]]()
+    for ok, item in dedup_parallel_bulk(client, actions, hook=hook, policy=policy, report=report, **options):
+        successes += ok
+        errors += () if ok else (item,)
+    return BulkResult(successes, len(errors) if stats_only else errors, report)
 
 
 async def async_dedup_streaming_bulk(
@@ -196,13 +196,15 @@ async def async_dedup_bulk(
     **options: Any,
 ) -> BulkResult:
     """``dedup_bulk`` for an asynchronous client; arguments, result and errors are the same."""
-    counts = BulkCounts(report, stats_only=stats_only)
+    report = HookReport() if report is None else report
     options |= {"yield_ok": True, "ignore_status": ignore_status}
+    successes, errors = 0, list[dict[str, Any]]()
     async for ok, item in async_dedup_streaming_bulk(
-        client, actions, hook=hook, policy=policy, report=counts.report, **options
+        client, actions, hook=hook, policy=policy, report=report, **options
     ):
-        counts.add(item, ok=ok)
-    return counts.result
+        successes += ok
+        errors += () if ok else (item,)
+    return BulkResult(successes, len(errors) if stats_only else errors, report)
 
 
 def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action], most: int) -> Iterator[Result]:

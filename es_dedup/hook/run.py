@@ -51,29 +51,6 @@ class BulkResult(tuple[int, Any]):  # noqa: SLOT001 - a tuple with an attribute 
         return self
 
 
-class BulkCounts:
-    """Counts results as ``elasticsearch.helpers.bulk`` does."""
-
-    def __init__(self, report: HookReport | None, *, stats_only: bool) -> None:
-        if not isinstance(report, HookReport | None):
-            raise wrong_type("report", "a HookReport object", report)
-        self.report = HookReport() if report is None else report
-        self._stats_only, self._successes, self._failed = stats_only, 0, 0
-        self._errors: list[dict[str, Any]] = []
-
-    def add(self, item: dict[str, Any], *, ok: bool) -> None:
-        """Count one result."""
-        self._successes += ok
-        self._failed += not ok
-        if not (ok or self._stats_only):
-            self._errors.append(item)
-
-    @property
-    def result(self) -> BulkResult:
-        """All that was counted."""
-        return BulkResult(self._successes, self._failed if self._stats_only else self._errors, self.report)
-
-
 class Run:
     """State of one call of a bulk helper.
 
@@ -103,6 +80,8 @@ class Run:
 
         if not hasattr(hook, "prepare"):
             raise wrong_type("hook", "a DedupHook object", hook, "DedupHook.open(address, fields) makes one")
+        if not isinstance(report, HookReport | None):
+            raise wrong_type("report", "a HookReport object", report)
         self.hook, self.policy = hook, WritePolicy(policy)
         self.report = HookReport() if report is None else report
         self.stop = threading.Event()

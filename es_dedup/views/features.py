@@ -11,7 +11,7 @@ from es_dedup.model.translations import ENGLISH, translate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.detectors.page_features import PageFeatures
+    from es_dedup.detectors.named_fields import PageFeatures
 
 MOST_VALUES: Final = 30
 """Values of a field that are written out for people; JSON has all."""

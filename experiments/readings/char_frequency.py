@@ -19,13 +19,13 @@ class CharFrequencyAuxAlone(CharFrequency):
         """Whether the left page is covered by the right one, and the right by the left."""
         if measures.equal or not measures.followers:
             return super()._accepted(measures)
-        return measures.aux_left > self._config.min_aux, measures.aux_right > self._config.min_aux
+        return measures.aux[0] > self._config.min_aux, measures.aux[1] > self._config.min_aux
 
     def _score(self, measures: Measures) -> float:
         """The better side's share of followers where they are compared."""
         if measures.equal or not measures.followers:
             return super()._score(measures)
-        return max(measures.aux_left, measures.aux_right)
+        return max(measures.aux[0], measures.aux[1])
 
 
 class CharFrequencyBothLong(CharFrequency):

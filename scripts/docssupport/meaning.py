@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.decision.required_coverage import LATE_LOG_DAYS
+from es_dedup.decision.pair_facts import LATE_LOG_DAYS
 from es_dedup.decision.thresholds import LONG_UNITS, MOST_SCATTERED, SERIES, preset_thresholds
 from es_dedup.text.tokens import CJK_GRAM, WORD_GRAM
 

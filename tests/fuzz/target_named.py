@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from es_dedup.detectors.features import featurise, pack, stored_terms
-from es_dedup.detectors.named_fields import field_types, labels_of, named_fields, term_fields
-from es_dedup.detectors.page_features import PageFeatures
+from es_dedup.detectors.named_fields import PageFeatures, field_types, labels_of, named_fields, term_fields
 from es_dedup.index.elastic.documents import TermFields
 from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings

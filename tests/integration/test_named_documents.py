@@ -12,8 +12,7 @@ import pytest
 
 from es_dedup import Deduplicator, Page
 from es_dedup.detectors import registry
-from es_dedup.detectors.named_fields import named_fields
-from es_dedup.detectors.page_features import STORED
+from es_dedup.detectors.named_fields import STORED, named_fields
 from es_dedup.detectors.port import Detector
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict

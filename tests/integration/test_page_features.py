@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.detectors.page_features import FROM_FEATURES, FROM_TEXT, GIVEN
+from es_dedup.detectors.named_fields import FROM_FEATURES, FROM_TEXT, GIVEN
 from es_dedup.errors import ConfigError, UnknownPage
 from es_dedup.settings import Settings, load_settings
 from tests.commands import ran, rows

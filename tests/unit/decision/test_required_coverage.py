@@ -5,8 +5,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from es_dedup.decision.pair_context import PairContext
-from es_dedup.decision.required_coverage import required_coverage
+from es_dedup.decision.pair_facts import PairContext, required_coverage
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 from es_dedup.model import PairDecision, Relation

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from es_dedup.decision.pair_context import PairContext
+from es_dedup.decision.pair_facts import PairContext
 from es_dedup.decision.rules import ACCEPTED, REASONS, apply_rules
 from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 

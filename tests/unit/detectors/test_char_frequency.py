@@ -95,11 +95,9 @@ def check_pairs(texts: list[str]) -> int:
         for other in chinese:
             assert method.covers(found[at], found[other]) == slow.covers(wanted[at], wanted[other], STOP)
             measures = method.measure(found[at], found[other])
-            assert measures.main_left == slow.main_similarity(
-                wanted[at].main - STOP, wanted[other].main - STOP
-            )
-            if measures.main_left > 0.3:  # the rest takes minutes and decides nothing
-                assert measures.aux_left == slow.aux_similarity(wanted[at], wanted[other])
+            assert measures.main[0] == slow.main_similarity(wanted[at].main - STOP, wanted[other].main - STOP)
+            if measures.main[0] > 0.3:  # the rest takes minutes and decides nothing
+                assert measures.aux[0] == slow.aux_similarity(wanted[at], wanted[other])
     return len(chinese)
 
 
@@ -121,7 +119,7 @@ def test_followers_do_not_decide_alone() -> None:
     one, other = (
         FrequentUnits(900, np.arange(first, first + 10, dtype=np.uint32), *follow) for first in (100, 105)
     )
-    assert method.measure(one, other).aux_left == 1.0
+    assert method.measure(one, other).aux[0] == 1.0
     assert (method.verify(one, other).relation, method.verify(one, other).score) == (Relation.DIFFERENT, 0.5)
 
 
@@ -183,7 +181,7 @@ def test_the_query_finds_all_that_a_scan_finds_and_nothing_else() -> None:
         group = method.candidate_query(page).groups[0]
         for base in found:
             asked = len(set(group.terms) & set(method.terms(base))) >= group.min_shared
-            assert asked == (method.measure(page, base).main_left > 0.8)
+            assert asked == (method.measure(page, base).main[0] > 0.8)
 
 
 def test_wide_payloads_come_back() -> None:

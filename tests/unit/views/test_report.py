@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from es_dedup.decision.alignment import AlignedRow, Piece
-from es_dedup.detectors.page_features import PageFeatures
+from es_dedup.detectors.named_fields import PageFeatures
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
 from es_dedup.views import ReportLimits, report_page
