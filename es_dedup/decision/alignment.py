@@ -333,15 +333,14 @@ def _only(texts: Sequence[str]) -> tuple[Piece, ...]:
 
 def _joined(rows: Iterable[AlignedRow]) -> Iterator[AlignedRow]:
     """Consecutive rows that agree, merged up to the end of each line."""
-    for agree, some in groupby(rows, key=lambda row: row.same):
-        run: list[AlignedRow] = []
-        for row in some:
-            run.append(row)
-            if not agree or "\n" in row.left[-1].text:
-                yield _one(run)
-                run = []
-        if run:
+    run: list[AlignedRow] = []
+    for row in rows:
+        if run and not (row.same and run[-1].same and "\n" not in run[-1].left[-1].text):
             yield _one(run)
+            run = []
+        run.append(row)
+    if run:
+        yield _one(run)
 
 
 def _one(rows: Sequence[AlignedRow]) -> AlignedRow:

@@ -341,6 +341,16 @@ def pack_signatures(signatures: NDArray[np.uint64]) -> bytes:
     return signatures.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :SIGNATURE_BYTES].tobytes()
 
 
+def pack_rows(table: PeriodTable) -> list[bytes]:
+    """The bytes of each page, as ``Ccdet.pack`` gives them."""
+    raw, edges = pack_signatures(table.signatures), (table.offsets * SIGNATURE_BYTES).tolist()
+    counts = zip(np.diff(table.offsets).tolist(), table.totals.tolist(), strict=True)
+    return [
+        raw[start:end] + total_bytes(*count)
+        for start, end, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+
+
 def total_bytes(kept: int, total: int) -> bytes:
     """Bytes after the signatures of a page: none if all are kept, else their total number."""
     return b"" if kept == total else total.to_bytes(TOTAL_BYTES, "little")

@@ -59,20 +59,6 @@ class Sampled:
         return Sampled(offsets, self.values[kept], self.bound, self.places[kept])
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageFeatures:
-    """Features of one page: a table with one row."""
-
-    table: CoverageTable
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoverageFeatures) and coverage_codec.pack(self.table) == coverage_codec.pack(
-            other.table
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
-
-
 def gram_count(table: CoverageTable) -> NDArray[np.float64]:
     """Estimated number of distinct grams of each page: exact when the sample is complete."""
     kept = np.diff(table.gram_offsets).astype(np.float64)
@@ -128,8 +114,8 @@ def _sampled(
     return Sampled(offsets, values, bound, places)
 
 
-class Coverage(Detector[CoverageFeatures]):
-    """The detector; verdicts of its own use no corpus statistics (the decision rules do)."""
+class Coverage(Detector[CoverageTable]):
+    """The detector; features of a page are a table of one row. Verdicts of its own use no corpus statistics (the decision rules do)."""
 
     name = "coverage"
     version = 1
@@ -141,36 +127,34 @@ class Coverage(Detector[CoverageFeatures]):
     def __init__(self, config: CoverageConfig) -> None:
         self._config = config
 
-    def featurise_many(self, contents: Sequence[Content]) -> list[CoverageFeatures | Skipped]:
+    def featurise_many(self, contents: Sequence[Content]) -> list[CoverageTable | Skipped]:
         """Features of several pages."""
         table = build([content.text for content in contents], [content.title for content in contents])
         return [
-            CoverageFeatures(take(table, np.array([row]))) if table.tokens[row] else Skipped(NO_WORDS)
+            take(table, np.array([row])) if table.tokens[row] else Skipped(NO_WORDS)
             for row in range(len(table))
         ]
 
-    def terms(self, features: CoverageFeatures) -> tuple[int, ...]:
+    def terms(self, features: CoverageTable) -> tuple[int, ...]:
         """Terms to store: the smallest grams and clauses."""
-        grams = tagged_terms(GRAM_TAG, stored_grams(features.table).values)
-        clauses = tagged_terms(CLAUSE_TAG, stored_clauses(features.table).values)
+        grams = tagged_terms(GRAM_TAG, stored_grams(features).values)
+        clauses = tagged_terms(CLAUSE_TAG, stored_clauses(features).values)
         return tuple(np.concatenate((grams, clauses)).tolist())
 
-    def candidate_query(self, features: CoverageFeatures) -> CandidateQuery | None:
+    def candidate_query(self, features: CoverageTable) -> CandidateQuery | None:
         """Pages that share two grams or one clause; a page of very few grams needs one."""
-        grams = tuple(tagged_terms(GRAM_TAG, query_grams(features.table).values).tolist())
-        clauses = tuple(tagged_terms(CLAUSE_TAG, query_clauses(features.table).values).tolist())
+        grams = tuple(tagged_terms(GRAM_TAG, query_grams(features).values).tolist())
+        clauses = tuple(tagged_terms(CLAUSE_TAG, query_clauses(features).values).tolist())
         few = len(grams) < 2 * MIN_SHARED_GRAMS
         groups = [TermGroup(grams, 1 if few else MIN_SHARED_GRAMS)] if grams else []
         if clauses:
             groups.append(TermGroup(clauses, 1))
         return CandidateQuery(tuple(groups)) if groups else None
 
-    def verify(self, left: CoverageFeatures, right: CoverageFeatures) -> Verdict:
+    def verify(self, left: CoverageTable, right: CoverageTable) -> Verdict:
         """Duplicate, containment or different by coverage both ways, nothing discounted."""
         row = np.zeros(1, dtype=np.int64)
-        measures = measure(
-            left.table, row, right.table, row, uniform_weights(left.table), uniform_weights(right.table)
-        )
+        measures = measure(left, row, right, row, uniform_weights(left), uniform_weights(right))
         return self.decide(measures, 0)
 
     def decide(self, measures: PairMeasures, pair: int) -> Verdict:
@@ -196,10 +180,10 @@ class Coverage(Detector[CoverageFeatures]):
             relation = Relation.CONTAINED if left > right else Relation.CONTAINS
         return Verdict(self.name, relation, max(left, right), evidence)
 
-    def pack(self, features: CoverageFeatures) -> bytes:
+    def pack(self, features: CoverageTable) -> bytes:
         """See ``coverage_codec``."""
-        return coverage_codec.pack(features.table)[0]
+        return coverage_codec.pack(features)[0]
 
-    def unpack(self, payload: bytes) -> CoverageFeatures:
+    def unpack(self, payload: bytes) -> CoverageTable:
         """Features from ``pack``; raises ``ValueError`` on other bytes."""
-        return CoverageFeatures(coverage_codec.unpack_many([payload]))
+        return coverage_codec.unpack_many([payload])

@@ -14,7 +14,7 @@ import numpy as np
 
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
-from es_dedup.text.ragged import offsets_of, owners_of, rank_within
+from es_dedup.text.ragged import SameArrays, offsets_of, owners_of, rank_within
 from es_dedup.text.titles import term_masks, title_terms
 from es_dedup.text.tokens import (
     TokenBatch,
@@ -39,8 +39,8 @@ COMPLETE: Final = np.uint32(0xFFFFFFFF)  # threshold of a sample that left nothi
 _LONGEST_CLAUSE: Final = 255  # characters; longer ones count as this
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageTable:
+@dataclass(frozen=True, slots=True, eq=False)
+class CoverageTable(SameArrays):
     """Features of several pages, one after the other.
 
     Attributes:

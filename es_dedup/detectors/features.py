@@ -48,9 +48,17 @@ if TYPE_CHECKING:
 PAYLOAD_VERSION: Final = 1
 WITH_OTHERS: Final = 2  # first byte where features of further methods stand before the rest
 SHORT_UNITS: Final = 20  # below, the decision rules accept hardly any pair, and marks are much of a text
-_HEAD: Final = struct.Struct(
-    "<BHIQ?Q"
-)  # version, bytes of signatures, length, content hash, has words, fingerprint
+_HEAD: Final = np.dtype(
+    [
+        ("version", "u1"),
+        ("signature_bytes", "<u2"),
+        ("length", "<u4"),
+        ("hash", "<u8"),
+        ("has_words", "u1"),
+        ("fingerprint", "<u8"),
+    ]
+)
+"""First bytes of the features of the default methods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,29 +206,14 @@ def pack(table: FeatureTable) -> list[bytes]:
 
 def _pack(table: FeatureTable) -> list[bytes]:
     """The features of the default methods of each row as bytes."""
-    periods = table.periods
-    raw, edges = ccdet.pack_signatures(periods.signatures), (periods.offsets * ccdet.SIGNATURE_BYTES).tolist()
-    kept = np.diff(periods.offsets)
-    totals: dict[int, bytes] = {
-        row: ccdet.total_bytes(int(kept[row]), int(periods.totals[row]))
-        for row in np.flatnonzero(kept != periods.totals).tolist()
-    }
-    sizes = kept * ccdet.SIGNATURE_BYTES
-    sizes[list(totals)] += ccdet.TOTAL_BYTES
-    heads = zip(
-        sizes.tolist(),
-        table.lengths.tolist(),
-        table.hashes.tolist(),
-        table.has_words.tolist(),
-        table.fingerprints.tolist(),
-        strict=True,
-    )
-    return [
-        b"".join((_HEAD.pack(PAYLOAD_VERSION, *head), raw[start:end], totals.get(row, b""), rest))
-        for row, (head, start, end, rest) in enumerate(
-            zip(heads, edges[:-1], edges[1:], coverage_codec.pack(table.coverage), strict=True)
-        )
-    ]
+    periods = ccdet.pack_rows(table.periods)
+    heads = np.zeros(len(table), dtype=_HEAD)
+    heads["version"] = PAYLOAD_VERSION
+    heads["signature_bytes"] = list(map(len, periods))
+    heads["length"], heads["hash"] = table.lengths, table.hashes
+    heads["has_words"], heads["fingerprint"] = table.has_words, table.fingerprints
+    parts = zip(heads, periods, coverage_codec.pack(table.coverage), strict=True)
+    return [head.tobytes() + signatures + rest for head, signatures, rest in parts]
 
 
 def unpack(payloads: Sequence[bytes]) -> FeatureTable:
@@ -243,18 +236,16 @@ def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
         payloads = [rest for _, rest in found]
     if native.core and not isinstance(columns := native.core.unpack(list(map(bytes, payloads))), int):
         return replace(_table_of(columns), packed=packed)
-    heads = [_head(payload) for payload in payloads]
-    ends = [_HEAD.size + head[1] for head in heads]
-    rest = [payload[end:] for payload, end in zip(payloads, ends, strict=True)]
+    heads = np.frombuffer(b"".join(map(_head, payloads)), dtype=_HEAD)
+    ends = (heads["signature_bytes"] + np.int64(_HEAD.itemsize)).tolist()
+    cut = list(zip(payloads, ends, strict=True))
     return FeatureTable(
-        lengths=np.array([head[2] for head in heads], dtype=np.int64),
-        hashes=np.array([head[3] for head in heads], dtype=np.uint64),
-        fingerprints=np.array([head[5] for head in heads], dtype=np.uint64),
-        has_words=np.array([head[4] for head in heads], dtype=np.bool_),
-        periods=ccdet.unpack_signatures(
-            [payload[_HEAD.size : end] for payload, end in zip(payloads, ends, strict=True)]
-        ),
-        coverage=coverage_codec.unpack_many(rest),
+        lengths=heads["length"].astype(np.int64),
+        hashes=heads["hash"].astype(np.uint64),
+        fingerprints=heads["fingerprint"].astype(np.uint64),
+        has_words=heads["has_words"] != 0,
+        periods=ccdet.unpack_signatures([payload[_HEAD.itemsize : end] for payload, end in cut]),
+        coverage=coverage_codec.unpack_many([payload[end:] for payload, end in cut]),
         packed=packed,
     )
 
@@ -277,15 +268,14 @@ def _unpacked_row(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
     return unpack_row(payload[1:])
 
 
-def _head(payload: bytes) -> tuple[int, int, int, int, bool, int]:
+def _head(payload: bytes) -> bytes:
     if payload[:1] != bytes([PAYLOAD_VERSION]):
         raise ValueError(
             f"version {payload[0] if payload else 'none'}, this release reads version {PAYLOAD_VERSION}"
         )
-    if len(payload) < _HEAD.size:
-        raise ValueError(f"{len(payload)} bytes, at least {_HEAD.size} are needed")
-    version, size, length, digest, words, value = _HEAD.unpack_from(payload)
-    return version, size, length, digest, words, value
+    if len(payload) < _HEAD.itemsize:
+        raise ValueError(f"{len(payload)} bytes, at least {_HEAD.itemsize} are needed")
+    return payload[: _HEAD.itemsize]
 
 
 def features_of(table: FeatureTable, detector: Detector[Any], rows: Sequence[int] | None = None) -> list[Any]:

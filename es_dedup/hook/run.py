@@ -78,10 +78,10 @@ class Run:
     ) -> None:
         from elasticsearch.helpers import BULK_FLUSH, expand_action  # noqa: PLC0415 - of an extra
 
-        if not hasattr(hook, "prepare"):
-            raise wrong_type("hook", "a DedupHook object", hook, "DedupHook.open(address, fields) makes one")
         if not isinstance(report, HookReport | None):
             raise wrong_type("report", "a HookReport object", report)
+        if not hasattr(hook, "prepare"):
+            raise wrong_type("hook", "a DedupHook object", hook, "DedupHook.open(address, fields) makes one")
         self.hook, self.policy = hook, WritePolicy(policy)
         self.report = HookReport() if report is None else report
         self.stop = threading.Event()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from es_dedup.detectors import coverage, coverage_features
-from es_dedup.detectors.coverage import Coverage, CoverageFeatures
+from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_features import CLAUSES_MOST, COMPLETE, SKETCH_MOST, CoverageTable
 from es_dedup.detectors.coverage_pairs import measure, uniform_weights
 from es_dedup.model import Content, Relation
@@ -72,7 +72,7 @@ def test_a_page_that_repeats_one_sentence_has_the_features_of_a_few() -> None:
     assert int(often.gram_threshold[0]) == int(often.clause_threshold[0]) == int(COMPLETE)
     assert int(often.tokens[0]) > 100_000
     detector = Coverage(CoverageConfig())
-    left, right = CoverageFeatures(once), CoverageFeatures(often)
+    left, right = once, often
     assert detector.verify(left, right).relation is Relation.DUPLICATE
     assert detector.terms(left) == detector.terms(right)
 
@@ -100,11 +100,9 @@ def test_a_part_is_covered_by_the_whole_whatever_the_lengths(share: float, langu
     whole = article(11, sentences=1000, language=language)
     part = whole[: int(len(whole) * share)]
     detector = Coverage(CoverageConfig())
-    left, right = CoverageFeatures(build(part)), CoverageFeatures(build(whole))
+    left, right = build(part), build(whole)
     row = np.zeros(1, dtype=np.int64)
-    measures = measure(
-        left.table, row, right.table, row, uniform_weights(left.table), uniform_weights(right.table)
-    )
+    measures = measure(left, row, right, row, uniform_weights(left), uniform_weights(right))
     assert measures.left.gram_cover[0] > 0.95
     assert measures.right.gram_cover[0] == pytest.approx(share, abs=0.08)
     verdict = detector.verify(left, right)
@@ -122,7 +120,7 @@ def test_parts_and_wholes_find_each_other() -> None:
         whole = article(seed, sentences=rng.choice((10, 40, 160)), language=language)
         length = int(len(whole) * rng.uniform(0.3, 0.9))
         start = rng.randrange(len(whole) - length)
-        sides = [CoverageFeatures(build(text)) for text in (whole[start : start + length], whole)]
+        sides = [build(text) for text in (whole[start : start + length], whole)]
         for asking, stored in (sides, sides[::-1]):
             candidate_query = detector.candidate_query(asking)
             terms = set(detector.terms(stored))
@@ -164,8 +162,8 @@ def test_short_clauses_are_not_queried() -> None:
 def test_a_page_of_few_grams_asks_for_one() -> None:
     detector = Coverage(CoverageConfig())
     features = detector.featurise(Content("价格上涨了"))
-    assert isinstance(features, CoverageFeatures)
+    assert isinstance(features, CoverageTable)
     candidate_query = detector.candidate_query(features)
     assert candidate_query
     assert [group.min_shared for group in candidate_query.groups] == [1]
-    assert detector.candidate_query(CoverageFeatures(build("你好"))) is None
+    assert detector.candidate_query(build("你好")) is None
