@@ -1,4 +1,4 @@
-"""Temporary folders that do not outlive their process for long: what a killed process leaves, a later one removes.
+"""Temporary folders that do not outlive their process for long: what a killed process leaves, a later one removes; files that are whole.
 
 A folder holds a marker, which its process keeps locked. The system gives the lock free when the process ends, however that happens.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,27 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     finally:
         _remove(folder)
         os.close(lock)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A stream that becomes a file when the block ends without an error; one that is there is replaced, and its mode kept.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())  # some file systems notice only now that they are full
+        if path.exists():
+            part.chmod(stat.S_IMODE(path.stat().st_mode))
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def folder_of_process(purpose: str) -> Path:

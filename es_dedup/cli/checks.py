@@ -142,9 +142,9 @@ def _attached(session: Session) -> Iterator[CheckResult]:
     if not session.remote:
         return
     with session.site(read_only=True) as site:
-        found = site.source_index.server()
-        yield CheckResult("Elasticsearch", "ok", found.version)
-        late = abs(found.clock_seconds)
+        oldest, ahead = site.source_index.server()
+        yield CheckResult("Elasticsearch", "ok", oldest)
+        late = abs(ahead)
         advice = "set it by NTP, or a part may be worked on twice"
         yield checked("clock", late <= MAX_CLOCK_SECONDS, f"{late:.1f} s from the server's", advice)
         if not site.attachments:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ import typer
 
 from es_dedup.cli.session import MEMORY, Session
 from es_dedup.readers.locations import STDIN, Address, files_of, located
-from es_dedup.temporary import temporary_folder
+from es_dedup.temporary import replacing, temporary_folder
 
 if TYPE_CHECKING:
     from es_dedup.readers.locations import Named
@@ -83,19 +82,8 @@ def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
         with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
             yield stream
         return
-    real = Path(os.path.realpath(path))
-    part = real.with_name(f"{real.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())  # some file systems notice only now that they are full
-        if real.exists():
-            part.chmod(stat.S_IMODE(real.stat().st_mode))
-        part.replace(real)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with replacing(Path(os.path.realpath(path))) as stream:
+        yield stream
 
 
 def _standard(path: Path) -> int | None:

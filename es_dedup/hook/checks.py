@@ -17,7 +17,8 @@ from es_dedup.errors import (
     SourceIncomplete,
     UnreadableAnswer,
 )
-from es_dedup.index.source_index import document_key, unread_problem, value_of
+from es_dedup.index.source_index import document_key, unread_problem
+from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

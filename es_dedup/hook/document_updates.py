@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.deciding import Concluded
 from es_dedup.hook import documents
-from es_dedup.index.source_index import document_key, value_of
+from es_dedup.index.source_index import document_key
+from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.deciding import Concluded
 from es_dedup.index.records import encodable
-from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, documents_of, value_of
+from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, documents_of
 from es_dedup.model import Decision, Outcome
+from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

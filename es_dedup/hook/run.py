@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from es_dedup.errors import ContentMissing, DuplicatePage, IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
 from es_dedup.hook.report import HookReport
-from es_dedup.index.source_index import DEDUP, value_of
+from es_dedup.index.source_index import DEDUP
 from es_dedup.model import WritePolicy
+from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 from es_dedup.errors import wrong_type
 from es_dedup.model import MAX_ID_BYTES, Page, Relation
 from es_dedup.model.times import time_given
+from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -170,22 +171,6 @@ def text_of(source: Mapping[str, Any], name: str) -> str:
     return "" if value is None else str(value)
 
 
-def value_of(source: Mapping[str, Any], name: str) -> Any:
-    """The value of a field by its dotted name, None where there is none, whether the document writes it nested or with the dots in the key."""
-    if not name:
-        return None
-    if name in source:
-        return source[name]
-    head, dot, rest = name.partition(".")
-    while dot:
-        inner = source.get(head)
-        if isinstance(inner, dict):
-            return value_of(inner, rest)
-        more, dot, rest = rest.partition(".")
-        head = f"{head}.{more}"
-    return None
-
-
 def _moment(value: Any) -> str | datetime | None:
     if isinstance(value, list):
         value = value[0] if value else None
@@ -331,14 +316,6 @@ def unread_problem(who: str, does: str, content: str, into: str = "") -> str:
         f"{who} {does} the content field {content!r}{into}: documents that are read again seem to have no text. "
         f"Write them with the field that is stored, and name that field as content"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
-    """Lowest version of the nodes, and seconds by which its clock is ahead of ours, about."""
-
-    version: str
-    clock_seconds: float
 
 
 def dedup_fields_of(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str, DedupField]:

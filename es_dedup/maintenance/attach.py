@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.errors import ConfigError, PreflightFailed
-from es_dedup.index.source_index import index_of, value_of
+from es_dedup.index.source_index import index_of
 from es_dedup.maintenance.context import Attachment, save_attachments
 from es_dedup.maintenance.documents import remove_pages
 from es_dedup.model.batches import chunked
+from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from dataclasses import astuple, dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
@@ -28,9 +27,11 @@ from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.documents import GROUP_PAGES, forget_gone, ingest_documents, read_documents
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
+from es_dedup.temporary import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
@@ -368,23 +369,13 @@ def remove_documents(path: Path, page_ids: Collection[str], *, dry_run: bool = F
     keys = {
         replace(key, index=_stream_of(key.index)) for key in map(document_key, filter(index_of, page_ids))
     }
-    taken = 0
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with path.open("rb") as stream, (Path(os.devnull) if dry_run else part).open("wb") as rest:
-        for document, length in documents_in(path):
-            lines = stream.read(length)
-            if document.key in keys:
-                taken += 1
-            else:
-                rest.write(lines)
-        if not dry_run:
-            rest.flush()
-            os.fsync(rest.fileno())
-    if not dry_run and taken:
-        part.chmod(0o600)
-        part.replace(path)
-    elif not dry_run:
-        part.unlink()
+    taken = sum(document.key in keys for document, _ in documents_in(path))
+    if taken and not dry_run:
+        with path.open("rb") as stream, replacing(path) as rest:
+            for document, length in documents_in(path):
+                lines = stream.read(length)
+                if document.key not in keys:
+                    rest.write(lines)
     return taken
 
 

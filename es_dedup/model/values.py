@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
 _AROUND: Final = ("$oid", "$date", "$numberLong", "$numberInt", "$numberDouble", "$uuid", "rendered")
 """Names under which extended JSON of MongoDB, and the REST API of WordPress, put the only value of an object."""
+_JOINT: Final = re.compile(r"\.(?=.)|(?=\[)")
+_PLACE: Final = re.compile(r"\[(\d{1,9})\](?:\.(?=.)|(?=\[)|$)")
 
 
 def plain_value(value: Any) -> Any:
@@ -30,3 +33,21 @@ def plain_value(value: Any) -> Any:
     if len(values) > 1:
         return "\n".join(values) if all(isinstance(each, str) for each in values) else values
     return values[0] if values else None
+
+
+def value_of(value: Any, path: str, absent: Any = None) -> Any:
+    """What a path such as ``_source.body`` or ``title[0]`` leads to, ``absent`` where that is nothing.
+
+    Names of fields may have dots: at each step a field with the whole rest as its name comes first, then one with the least of it.
+    """
+    if isinstance(value, list) and (place := _PLACE.match(path)) and int(place[1]) < len(value):
+        inner, rest = value[int(place[1])], path[place.end() :]
+        return value_of(inner, rest, absent) if rest else inner
+    if not isinstance(value, Mapping) or path in value:
+        return value[path] if isinstance(value, Mapping) else absent
+    for joint in _JOINT.finditer(path):
+        if (head := path[: joint.start()]) in value:
+            found = value_of(value[head], path[joint.end() :], absent)
+            if found is not absent:
+                return found
+    return absent

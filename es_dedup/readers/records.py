@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.model.times import time_given
-from es_dedup.model.values import plain_value
+from es_dedup.model.values import plain_value, value_of
 from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.port import NO_PAGE, Fields, InputFailure, Problem
 from es_dedup.text.content import content_id
@@ -39,7 +38,6 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
 AROUND: Final = ("_source", "fields")
 """Objects whose fields stand for those of their record, as in hits of Elasticsearch."""
 _LISTED: Final = 12
-_STEP: Final = re.compile(r"(?:\[(?P<place>\d{1,9})\]|(?P<name>[^.\[]+))(?:\.(?=.)|(?=\[)|$)")
 _ABSENT: Final = object()
 _KINDS: Final = {
     bool: "true or false",
@@ -163,7 +161,7 @@ def _with_paths(record: Mapping[str, Any], fields: Fields) -> Mapping[str, Any]:
     found = {
         path: value
         for path in _paths_in(fields)
-        if path not in record and (value := _value_at(record, path)) is not _ABSENT
+        if path not in record and (value := value_of(record, path, _ABSENT)) is not _ABSENT
     }
     return {**record, **found} if found else record
 
@@ -172,25 +170,6 @@ def _with_paths(record: Mapping[str, Any], fields: Fields) -> Mapping[str, Any]:
 def _paths_in(fields: Fields) -> tuple[str, ...]:
     named = (getattr(fields, role) for role in USUAL)
     return tuple(name for name in named if name and ("." in name or "[" in name))
-
-
-def _value_at(value: Any, path: str) -> Any:
-    """What a path such as ``_source.body`` or ``title[0]`` leads to; at each step a field with the whole rest as its name comes first."""
-    while path:
-        if isinstance(value, Mapping) and path in value:
-            return value[path]
-        step = _STEP.match(path)
-        if step is None:
-            return _ABSENT
-        name, place = step["name"], step["place"]
-        if name is not None and isinstance(value, Mapping) and name in value:
-            value = value[name]
-        elif place is not None and isinstance(value, list) and int(place) < len(value):
-            value = value[int(place)]
-        else:
-            return _ABSENT
-        path = path[step.end() :]
-    return value
 
 
 def _paths(record: Mapping[str, Any], start: str = "") -> Iterator[str]:

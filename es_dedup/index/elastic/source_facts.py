@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexRefused
 from es_dedup.index.elastic.server import NOT_FOUND
-from es_dedup.index.source_index import DEDUP, PipelineEffects, WriteTarget, unread_problem, value_of
+from es_dedup.index.source_index import DEDUP, PipelineEffects, WriteTarget, unread_problem
 from es_dedup.model.batches import chunked
+from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -25,7 +25,6 @@ from es_dedup.index.source_index import (
     DocumentKey,
     FieldUpdateReport,
     PipelineEffects,
-    ServerFacts,
     Shard,
     SourceDocument,
     WriteTarget,
@@ -176,13 +175,13 @@ class SourceIndex(SourceWrites):
             )["cluster_uuid"]
         )
 
-    def server(self) -> ServerFacts:
-        """Version and clock of the server."""
+    def server(self) -> tuple[str, float]:
+        """Lowest version of the nodes, and seconds by which the server's clock is ahead of ours, about."""
         before = time.time()
         said = self._server.call(lambda client: client.nodes.stats(metric="os"))
         now = (before + time.time()) / 2
         clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
-        return ServerFacts(self._server.oldest_version(), max(clocks, key=abs, default=0.0))
+        return self._server.oldest_version(), max(clocks, key=abs, default=0.0)
 
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh; none when the index was deleted."""
