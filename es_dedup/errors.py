@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+REASON_CHARS: Final = 300  # of a reason that are repeated
 
 
 def wrong_type(what: str, wanted: str, given: object, advice: str = "") -> TypeError:
@@ -216,18 +218,22 @@ class DamagedData(IndexError_, ValueError):
 
 
 @contextmanager
-def reading_stored(what: str) -> Iterator[None]:
-    """Read a stored value.
+def reading_stored(what: str, damage: Callable[[str, str], DedupError] = DamagedData) -> Iterator[None]:
+    """Read a stored value, or an answer.
+
+    Args:
+        what: is read.
+        damage: makes the error, out of this and the problem.
 
     Raises:
-        DamagedData: it is of another form than what is written.
+        DamagedData, or as ``damage`` says: it is of another form than what is written.
     """
     try:
         yield
     except DedupError:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise DamagedData(what, str(error)) from error
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        raise damage(what, f"{type(error).__name__}: {error}"[:REASON_CHARS]) from error
 
 
 class IndexLocked(IndexError_, retryable=True):

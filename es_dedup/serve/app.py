@@ -15,14 +15,7 @@ from pydantic.json_schema import models_json_schema
 
 from es_dedup import __version__
 from es_dedup.errors import DedupError
-from es_dedup.serve import (
-    answers,
-    bodies,
-    browsers,
-    console,
-    problems,
-    routes,
-)
+from es_dedup.serve import answers, bodies, browsers, console, problems, routes
 from es_dedup.serve.service import Json
 from es_dedup.views.frame import ROOT
 

@@ -24,15 +24,7 @@ from es_dedup.batch.join import (
 from es_dedup.batch.join import Hits as Counted
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
-from es_dedup.spark.batches import (
-    batch_of,
-    lists,
-    mapped,
-    numbers,
-    ragged,
-    signed,
-    whole_runs,
-)
+from es_dedup.spark.batches import batch_of, lists, mapped, numbers, ragged, signed, whole_runs
 from es_dedup.text.ragged import offsets_of
 
 if TYPE_CHECKING:

@@ -36,6 +36,13 @@ IMPATIENT = Options(request_seconds=2.0, retry_seconds=1.0, lock_seconds=0.3)
 TEXT = "第一句话在这里说完了。第二句话说的是另外的事情。第三句话很短也算一句。第四句话写在最后面。"
 
 
+def lock_of(index: ElasticIndex, lease: float, touch: float) -> WriterLock:
+    """A lock with times of its own, in seconds."""
+    lock = WriterLock(index._meta)
+    lock.lease, lock.touch = lease, touch
+    return lock
+
+
 @pytest.fixture
 def address() -> Iterator[str]:
     url = f"{url_of('es8')}/{fresh_name()}"
@@ -369,16 +376,16 @@ class TestLock:
             pass
 
     def test_a_dead_holder_is_taken_over_from(self, index: ElasticIndex) -> None:
-        dead = WriterLock(index._meta, lease=0.5, touch=60)
+        dead = lock_of(index, 0.5, 60)
         dead._take(1)
-        alive = WriterLock(index._meta, lease=0.5, touch=0.1)
+        alive = lock_of(index, 0.5, 0.1)
         begun = time.monotonic()
         with alive.held(5):
             assert time.monotonic() - begun >= 0.5
 
     def test_a_holder_that_lives_is_not_taken_over_from(self, index: ElasticIndex) -> None:
-        first = WriterLock(index._meta, lease=1.0, touch=0.1)
-        second = WriterLock(index._meta, lease=1.0, touch=0.1)
+        first = lock_of(index, 1.0, 0.1)
+        second = lock_of(index, 1.0, 0.1)
         with first.held(1), pytest.raises(IndexLocked), second.held(2.5):
             pass
 
@@ -386,8 +393,8 @@ class TestLock:
     def test_a_server_that_stood_still_makes_no_holder_dead(self, address: str, proxy: Proxy) -> None:
         """The holder's touches wait like all else, so for a moment after it the document looks long untouched."""
         index = opened(f"{proxy.url}/{urlsplit(address).path.strip('/')}", Options())
-        first = WriterLock(index._meta, lease=2.0, touch=0.5)
-        second = WriterLock(index._meta, lease=2.0, touch=0.5)
+        first = lock_of(index, 2.0, 0.5)
+        second = lock_of(index, 2.0, 0.5)
 
         def stand_still() -> None:
             time.sleep(0.3)
@@ -404,8 +411,8 @@ class TestLock:
             first.check()
 
     def test_a_holder_that_was_taken_over_from_is_stopped(self, index: ElasticIndex) -> None:
-        slow = WriterLock(index._meta, lease=0.2, touch=0.5)
-        other = WriterLock(index._meta, lease=0.2, touch=0.05)
+        slow = lock_of(index, 0.2, 0.5)
+        other = lock_of(index, 0.2, 0.05)
         with slow.held(1), other.held(3):
             time.sleep(1)
             with pytest.raises(IndexLocked):

@@ -28,7 +28,9 @@ def index(address: str) -> Iterator[ElasticIndex]:
 
 
 def lock_of(index: ElasticIndex) -> WriterLock:
-    return WriterLock(index._meta, lease=2.0, touch=0.2)
+    lock = WriterLock(index._meta)
+    lock.lease, lock.touch = 2.0, 0.2
+    return lock
 
 
 def seen(lock: WriterLock) -> object:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Seen = tuple[int, int]
 
-LEASE_SECONDS: Final = 8.0
-TOUCH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.1
 STILL_SECONDS: Final = 1.0  # between two looks; a few of them leave room for touches within a lease
 IDLE_SECONDS: Final = 3.0  # that it is kept without being taken
@@ -45,15 +43,16 @@ class WriterLock:
 
     Args:
         documents: where the document is.
+
+    Attributes:
         lease: seconds without a touch after which the holder is taken to be dead.
         touch: seconds between touches.
     """
 
-    def __init__(
-        self, documents: Collection, *, lease: float = LEASE_SECONDS, touch: float = TOUCH_SECONDS
-    ) -> None:
+    lease, touch = 8.0, 2.0
+
+    def __init__(self, documents: Collection) -> None:
         self._server, self._index = documents.server, documents.name
-        self._lease, self._touch = lease, touch
         self._token = secrets.token_hex(8)
         self._thread = threading.RLock()
         self._depth = 0
@@ -145,7 +144,7 @@ class WriterLock:
             IndexLocked: another writer has taken over.
         """
         if self.inside() and self._lost:
-            raise IndexLocked(self._server.name, self._lease)
+            raise IndexLocked(self._server.name, self.lease)
 
     def inside(self) -> bool:
         """Whether this thread holds it."""
@@ -158,7 +157,7 @@ class WriterLock:
 
     def _still_ours(self) -> bool:
         """Whether it is kept, and was touched so lately that nobody can have taken it over; what went wrong the keeper finds out."""
-        return self.kept and time.monotonic() - self._touched < self._lease / 2
+        return self.kept and time.monotonic() - self._touched < self.lease / 2
 
     def _end(self) -> None:
         """Let go of what is held or kept; for the thread that has ``_thread``."""
@@ -209,7 +208,7 @@ class WriterLock:
             stood_still, looked = now - looked > STILL_SECONDS, now
             if seen != watched[0] or stood_still:
                 watched = (seen, now)
-            elif now - watched[1] >= self._lease and self._put(seen):
+            elif now - watched[1] >= self.lease and self._put(seen):
                 return
             if now >= end:
                 raise IndexLocked(self._server.name, seconds)
@@ -253,12 +252,12 @@ class WriterLock:
 
     def _keep(self, stop: threading.Event) -> None:
         """Touch the document until told to stop; let go of it when it is kept and not taken again."""
-        while not stop.wait(min(self._touch, IDLE_SECONDS / 2)):
+        while not stop.wait(min(self.touch, IDLE_SECONDS / 2)):
             if self._kept_by and time.monotonic() - self._used > IDLE_SECONDS:
                 self.give_up()
             if stop.is_set():
                 return
-            if time.monotonic() - self._touched < self._touch:
+            if time.monotonic() - self._touched < self.touch:
                 continue
             with suppress(IndexError_):  # the next touch may reach the server again
                 if not self._put(self._seen) and self._read()[1] != self._owner:

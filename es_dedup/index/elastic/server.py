@@ -12,14 +12,13 @@ import random
 import re
 import threading
 import time
-from contextlib import contextmanager
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import (
+    REASON_CHARS,
     ConfigError,
     CredentialsRefused,
-    DedupError,
     IndexInterrupted,
     IndexReadOnly,
     IndexRefused,
@@ -27,12 +26,14 @@ from es_dedup.errors import (
     MissingExtra,
     ServerTooOld,
     UnreadableAnswer,
+    reading_stored,
 )
 from es_dedup.index import opensearch
 from es_dedup.index.elastic import connecting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from elasticsearch import Elasticsearch
 
@@ -52,7 +53,6 @@ OLDEST: Final = (8, 16, 6)
 """The oldest version of Elasticsearch that the tests run on."""
 NO_ANSWER: Final = 0
 BUSY_STATUS: Final = 503  # told of an answer without one, of which a part is missing
-REASON_CHARS: Final = 300  # of a server's reason that are repeated
 _OWN_FIELD: Final = (
     "documents of the index have a field dedup of their own: rename it, and write them to a new index"
 )
@@ -92,19 +92,13 @@ def tell_watchers(kind: str, status: int) -> None:
         watcher(kind, status)
 
 
-@contextmanager
-def reading(name: str) -> Iterator[None]:
+def reading(name: str) -> AbstractContextManager[None]:
     """Read an answer of the server ``name``.
 
     Raises:
         UnreadableAnswer: it is none of Elasticsearch's.
     """
-    try:
-        yield
-    except DedupError:
-        raise
-    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
-        raise UnreadableAnswer(name, f"{type(error).__name__}: {error}"[:REASON_CHARS]) from error
+    return reading_stored(name, UnreadableAnswer)
 
 
 def reads_answers(*but: str) -> Callable[[type[Adapter]], type[Adapter]]:

@@ -13,13 +13,7 @@ from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Collection, Result
 from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers, version_numbers
 from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, Alias, read_facts
-from es_dedup.index.elastic.source_writes import (
-    SourceWrites,
-    is_there,
-    place_of,
-    report_of,
-    write_to,
-)
+from es_dedup.index.elastic.source_writes import SourceWrites, is_there, place_of, report_of, write_to
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
