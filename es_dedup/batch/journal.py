@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -78,7 +77,6 @@ class Journal(Generic[Known]):
         self.name, self.form, self._nothing, self._entry_of = name, form, nothing, entry_of
         self._what = what
         self.cached: dict[str, Known] = {}  # what this process has read, by the random name of a journal
-        self._cache_lock = threading.Lock()
 
     def row(self, number: int) -> str:
         """Name of the note of a row."""
@@ -109,11 +107,9 @@ class Journal(Generic[Known]):
                     raise ValueError(f"row {rows} is another one")
                 known = recorded if recorded.rows <= rows else self._nothing
                 recorded = self._later(index, known, int(values.get("first", 1)), rows)
-                with self._cache_lock:
-                    self.cached.pop(journal, None)
-                    self.cached[journal] = recorded  # the last one read is the last one forgotten
-                    while len(self.cached) > CACHED_JOURNALS:
-                        self.cached.pop(next(iter(self.cached)))
+                if len(self.cached) >= CACHED_JOURNALS:
+                    self.cached.clear()
+                self.cached[journal] = recorded
         return recorded
 
     def _later(self, index: ClusterUpdates, known: Known, first: int, rows: int) -> Known:

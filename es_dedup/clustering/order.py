@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -72,14 +71,8 @@ def canonical_order(
     Raises:
         ValueError: a page id occurs twice.
     """
-    # Stable sorts, last key first: twice as fast as one sort by ``sort_key`` and the same order.
-    ordered = sorted(pages, key=attrgetter("page_id"))
-    ordered.sort(key=attrgetter("length"), reverse=True)
-    ordered.sort(key=_MEASURES[config.order])
-    if config.preferred_sites:
-        ordered.sort(key=_favour(config))
-    if chosen:
-        ordered.sort(key=lambda page: page.page_id not in chosen)
+    key = sort_key(config)
+    ordered = sorted(pages, key=lambda page: (page.page_id not in chosen, *key(page)))
     if len({page.page_id for page in ordered}) != len(ordered):
         raise ValueError("a page id occurs twice among the pages to cluster: pass each page once")
     return ordered

@@ -89,7 +89,6 @@ class Merger:
 
     def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
         self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
-        self._related: dict[str, frozenset[str]] = {}
         self._places: dict[str, NDArray[np.int64]] = {}
         self._names: dict[int, str] = {}
         # whether each word is one concept with another one, by its place; -1: not asked yet
@@ -133,19 +132,14 @@ class Merger:
 
     def related(self, word: str) -> frozenset[str]:
         """All words that are one concept with this word, itself not counted."""
-        found = self._related.get(word)
-        if found is None:
-            ours = self.concept(word)
-            near = {other for each in ours for other in self._around(each)} - {word}
-            senses = self._synonyms.senses
-            found = frozenset(
-                other
-                for other in near
-                if self._overlap(ours, other) > self._min_overlap
-                or (word in senses and senses[word][0] == senses[other][0])
-            )
-            self._related[word] = found
-        return found
+        ours, senses = self.concept(word), self._synonyms.senses
+        near = {other for each in ours for other in self._around(each)} - {word}
+        return frozenset(
+            other
+            for other in near
+            if self._overlap(ours, other) > self._min_overlap
+            or (word in senses and senses[word][0] == senses[other][0])
+        )
 
     def _around(self, word: str) -> Iterable[str]:
         groups, senses = self._synonyms.groups, self._synonyms.senses.get(word, ())

@@ -307,7 +307,7 @@ class DedupHook(Closing):
         report: HookReport,
         *,
         features: Chunk | None = None,
-        prefetched: Compared | IndexError_ | None = None,
+        prefetched: Compared | None = None,
     ) -> Batch:
         """Decide on documents with distinct ``_id``; where the store does not answer, ``hook.on_failure`` says what happens.
 
@@ -316,7 +316,7 @@ class DedupHook(Closing):
             policy: for ``index`` and ``create``.
             report: counts are added to it.
             features: what ``featurise`` made of the same documents; None: they are made now.
-            prefetched: what ``compare`` gave for the same documents, or why ``prefetch`` or ``compare`` have failed; None: they are compared now.
+            prefetched: what ``compare`` gave for the same documents; None: they are compared now.
 
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; names the first one. Nothing of the batch is kept.
@@ -493,14 +493,12 @@ class DedupHook(Closing):
         policy: WritePolicy,
         report: HookReport,
         features: Chunk | None,
-        prefetched: Compared | IndexError_ | None,
+        prefetched: Compared | None,
     ) -> None:
         """Decide on the whole documents of a batch, or let them wait for a decision where the store does not answer; see ``prepare``."""
         whole = [item for item in batch.items if item.whole]
         names = [item.page_id for item in whole]
         try:
-            if isinstance(prefetched, IndexError_):
-                raise prefetched
             compared = prefetched or self.compare(self.prefetch(whole, features, report), report)
             if compared is None:
                 return

@@ -202,7 +202,7 @@ class Run:
         self,
         items: Items,
         features: Features | None = None,
-        prefetched: Compared | IndexError_ | None = None,
+        prefetched: Compared | None = None,
     ) -> Batch:
         """Decide on a batch.
 

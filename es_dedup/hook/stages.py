@@ -15,7 +15,7 @@ from es_dedup.errors import IndexError_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_dedup.batch.deciding import Compared, Found
+    from es_dedup.batch.deciding import Found
     from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.run import Run
@@ -33,7 +33,7 @@ class _UnderWay:
     Attributes:
         before: the batch before, until this one is finished.
         stored: its features may be stored.
-        settled: it was written, or ``prepare`` has undone what was stored of it.
+        settled: it was written, or ``prepare`` has undone or will undo what was stored of it.
     """
 
     items: Items
@@ -122,16 +122,13 @@ class Stages:
         return run.hook.prefetch(each.items, features, run.report, settled=settled)
 
     def _decided(self, each: _UnderWay) -> Batch:
-        before = each.before
-        compared: Compared | IndexError_ | None
-        try:
+        before, compared = each.before, None
+        with suppress(IndexError_):  # ``prepare`` asks once more, and says what it means
             compared = self._run.hook.compare(each.prefetched.result(), self._run.report)
-        except IndexError_ as error:
-            compared = error
         if before is not None:
             before.results.result()
         self._go_on()
-        each.stored = each.settled = True
+        each.stored, each.settled = True, compared is not None
         batch = self._run.prepare(each.items, prefetched=compared)
         each.settled = False
         return batch
