@@ -236,7 +236,7 @@ def repair_around(
 
     def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
         change = update_clusters(index, some, settings.cluster, constraints)
-        pages.update(_pages_of(index, change))
+        pages.update(pages_of(index, change))
         index.assign_many(still_outdated(index, change, decided))
         clusters.update((each.cluster_id for each in change.assignments), change.retired)
         return change.assignments
@@ -256,7 +256,7 @@ def repair_around(
     return pages, len(clusters)
 
 
-def _pages_of(index: ClusterUpdates, change: Change) -> set[str]:
+def pages_of(index: ClusterUpdates, change: Change) -> set[str]:
     """The pages of a change that is not written yet, and those of the clusters that they are in."""
     moved = {each.page_id for each in change.assignments}
     left = index.members({each.cluster_id for each in index.assignments(moved).values()})

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from es_dedup.errors import InputError, SchemaMismatch, reading_stored
 from es_dedup.index.port import NO_NOTES, Notes
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.port import ClusterUpdates, Index
+    from es_dedup.model.annotations import Annotation
+    from es_dedup.model.overrides import Override
+
+    Entry = Annotation | Override  # a later one with the same ``key`` takes its place
 
 MAX_ROW_ENTRIES: Final = 1_000
 MAX_CHARS: Final = 1_000
@@ -24,22 +28,7 @@ CACHED_JOURNALS: Final = 8
 """Indices whose journals a process keeps in memory."""
 
 
-class Entry(Protocol):
-    """What a person has said of pages, once."""
-
-    @property
-    def key(self) -> Hashable:
-        """A later entry with the same key takes its place."""
-
-    @property
-    def time(self) -> str:
-        """When it was first recorded, ISO 8601 in UTC."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-
-
-EntryT = TypeVar("EntryT", bound=Entry)
+EntryT = TypeVar("EntryT")
 
 
 @dataclass(frozen=True)

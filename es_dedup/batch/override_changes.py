@@ -8,7 +8,7 @@ from dataclasses import replace
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, still_outdated
+from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, pages_of, still_outdated
 from es_dedup.batch.featurise import changed, make_chunk
 from es_dedup.batch.overrides import (
     JOURNAL,
@@ -56,12 +56,10 @@ def merge_overrides(index: Index, settings: Settings, given: Iterable[Override])
     clusters.read_pages(touched)
     clusters.read_around(touched)
     change = update_clusters(clusters, touched, settings.cluster, constraints, limit=maxsize)
-    moved = [each.page_id for each in change.assignments]
-    left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
-    before = {each.page_id for group in left.values() for each in group}
-    if attached(index) and (pending := before | set(moved)):
+    pages = pages_of(clusters, change)
+    if attached(index) and pages:
         known = documents_pending(index)
-        note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
+        note = json.dumps({**known, secrets.token_hex(6): sorted(pages)}, ensure_ascii=False)
         index.set_note(DOCUMENTS_PENDING, note)
     unfinished = index.note(CLUSTERS_PENDING) is not None
     JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
@@ -69,7 +67,7 @@ def merge_overrides(index: Index, settings: Settings, given: Iterable[Override])
     joined = clusters.members(each.cluster_id for each in change.assignments)
     clusters.store({} if unfinished else {CLUSTERS_PENDING: None})
     index.refresh()  # who decides looks at the clusters at once, often by another process
-    changed = before.union(each.page_id for group in joined.values() for each in group)
+    changed = pages.union(each.page_id for group in joined.values() for each in group)
     return OverrideReport(tuple(changes), tuple(sorted(changed)))
 
 

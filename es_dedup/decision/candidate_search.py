@@ -22,7 +22,7 @@ from es_dedup.model import CandidateQuery, CandidateResult, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -114,14 +114,6 @@ class CandidateLists:
     names: Sequence[Sequence[str]]
     partly: Sequence[int]
     use: Sequence[TermUse]
-
-    def incomplete(self, related: Container[int]) -> dict[int, str]:
-        """Why candidates may be missing, of the rows of pages that are not ``related`` to any."""
-        return {
-            row: CUT.format(len(self.names[row]))
-            for row, answer in enumerate(self.answers)
-            if answer.truncated and row not in related
-        }
 
 
 class CandidateSearch:
@@ -221,11 +213,16 @@ class CandidateSearch:
             every = [some | more for some, more in zip(names, rest, strict=True)]
             results = self._compared(pages, every, payloads)
             pairs = list(results.comparison.related_pairs())
+        with_pairs = {row for row, _ in pairs}
         results = replace(
             results,
             capped_terms=sum(answer.capped_terms for answer in answers),
             truncated=sum(answer.truncated for answer in answers),
-            inconclusive=found.incomplete({row for row, _ in pairs}),
+            inconclusive={
+                row: CUT.format(len(some))
+                for row, (some, answer) in enumerate(zip(found.names, answers, strict=True))
+                if answer.truncated and row not in with_pairs
+            },
             payloads=payloads,
             use=found.use,
         )
