@@ -132,14 +132,14 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         """See ``Index.get_many``."""
         select = f"{_RECORD} WHERE p.state = {tables.STORED} AND p.page_id IN"
         with self._connection.reading() as connection:
-            return {row[0]: _record(row) for row in tables.rows_by_id(connection, select, page_ids)}
+            return {row[0]: _record(row) for row in tables.rows_in(connection, select, page_ids)}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``Index.payloads``."""
         select = f"""SELECT p.page_id, f.payload, p.published FROM pages AS p JOIN features AS f ON f.doc = p.doc
             WHERE p.state = {tables.STORED} AND p.page_id IN"""
         with self._connection.reading() as connection:
-            rows = tables.rows_by_id(connection, select, page_ids)
+            rows = tables.rows_in(connection, select, page_ids)
             return {page_id: (payload, published) for page_id, payload, published in rows}
 
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
@@ -148,7 +148,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             "SELECT p.page_id, t.body FROM pages AS p JOIN texts AS t ON t.doc = p.doc WHERE p.page_id IN"
         )
         with self._connection.reading() as connection:
-            rows = tables.rows_by_id(connection, select, page_ids)
+            rows = tables.rows_in(connection, select, page_ids)
             return {page_id: decompress_text(body) for page_id, body in rows}
 
     def candidates_with_copies(
@@ -160,7 +160,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         copies: dict[int, list[str]] = {}
         with self._connection.reading() as connection:
             self._store_later_postings(connection)
-            for stored, page_id in sorted(tables.rows_by_number(connection, select, wanted)):
+            for stored, page_id in sorted(tables.rows_in(connection, select, wanted)):
                 copies.setdefault(tables.unsigned_hash(stored), []).append(page_id)
             found = candidates.candidates_many(connection, candidate_queries)
         return found, {each: ids[:limit] for each, ids in copies.items()}
@@ -186,7 +186,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         found: dict[str, list[str]] = {}
         select = f"SELECT url, page_id FROM pages WHERE state = {tables.STORED} AND url IN"
         with self._connection.reading() as connection:
-            for url, page_id in sorted(tables.rows_by_id(connection, select, urls)):
+            for url, page_id in sorted(tables.rows_in(connection, select, urls)):
                 found.setdefault(url, []).append(page_id)
         return found
 
@@ -334,7 +334,7 @@ def _put_texts(
 
 
 def _remove_features(connection: sqlite3.Connection, docs: list[int]) -> None:
-    found = tables.rows_by_number(connection, "SELECT doc, terms FROM features WHERE doc IN", docs)
+    found = tables.rows_in(connection, "SELECT doc, terms FROM features WHERE doc IN", docs)
     candidates.remove_postings(connection, *candidates.terms_by_doc(found))
     for table in ("features", "texts"):
         connection.executemany(f"DELETE FROM {table} WHERE doc = ?", ((doc,) for doc in docs))

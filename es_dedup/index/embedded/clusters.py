@@ -108,7 +108,7 @@ class ClusterTables(Index):
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``Index.assignments``."""
         with self._connection.reading() as connection:
-            rows = tables.rows_by_id(connection, f"{_ASSIGNMENTS} WHERE p.page_id IN", page_ids)
+            rows = tables.rows_in(connection, f"{_ASSIGNMENTS} WHERE p.page_id IN", page_ids)
             return {row[0]: _assignment(row) for row in rows}
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:

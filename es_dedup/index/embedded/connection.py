@@ -116,10 +116,8 @@ class Connection:
                 yield connection
                 return
             connection.execute("BEGIN")
-            try:
+            with connection:
                 yield connection
-            finally:
-                _finish(connection, "COMMIT")
 
     @contextmanager
     def writing(self, *, lock_seconds: float | None = None) -> Iterator[None]:
@@ -171,14 +169,9 @@ class Connection:
             IndexUnavailable: storage failed.
         """
         with self.writing(), self._guard, self._translated():
-            connection = self._sqlite
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            self._sqlite.execute("BEGIN IMMEDIATE")
+            with self._sqlite as connection:
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                _finish(connection, "ROLLBACK")
-                raise
 
     def copy_to(self, place: str | Path) -> None:
         """Write all that is committed to a new file; see ``EmbeddedIndex.copy_to``."""
@@ -211,13 +204,10 @@ class Connection:
         """
         if self.name == MEMORY:
             return True
-        with self.writing(), self._guard, self._translated():
-            other = self._open()  # whose temporary copy is a file, not memory
-            try:
-                other.execute("VACUUM")
-                (busy, _, _) = other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            finally:
-                other.close()
+        # another connection, whose temporary copy is a file, not memory
+        with self.writing(), self._guard, self._translated(), closing(self._open()) as other:
+            other.execute("VACUUM")
+            (busy, _, _) = other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not busy
 
     def close(self) -> None:
@@ -233,7 +223,12 @@ class Connection:
             if "closed" not in str(error):
                 raise
             raise IndexUnavailable(self.name, "it was closed before this call") from error
-        except (TypeError, ValueError, OverflowError) as error:  # values that no write of ours has stored
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            OverflowError,
+        ) as error:  # values that no write of ours has stored
             raise NotAnIndex(self.name, f"a stored value is damaged: {error}") from error
         except sqlite3.Error as error:
             # without the extended part
@@ -243,11 +238,6 @@ class Connection:
             if code in _BUSY:
                 raise IndexLocked(self.name, self._lock_seconds) from error
             raise IndexUnavailable(written or self.name, _PROBLEMS.get(code, str(error))) from error
-
-
-def _finish(connection: sqlite3.Connection, how: str) -> None:
-    if connection.in_transaction:  # after some errors SQLite itself has rolled back
-        connection.execute(how)
 
 
 def _look_at_file(file: Path, *, read_only: bool) -> None:
