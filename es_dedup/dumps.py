@@ -17,10 +17,10 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import InputError
 from es_dedup.model import Outcome, Page, Relation
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
-from es_dedup.readers.dump_filter import DUMPS, copy_dump
+from es_dedup.readers.dump_filter import DUMPS, copy_dump, reading_input
 from es_dedup.readers.locations import files_of, located
 from es_dedup.readers.port import KEPT_FAILURES, Tally, kind_of
-from es_dedup.readers.streams import is_pipe, open_pipe, plain_problem, printable, suffix_of
+from es_dedup.readers.streams import is_pipe, open_pipe, printable, suffix_of
 from es_dedup.settings.loading import settings_in_force, without_texts
 from es_dedup.temporary import temporary_folder
 
@@ -154,14 +154,11 @@ def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
     if isinstance(dump, Path) and not is_pipe(dump):
         return dump
     folder.mkdir()
-    try:
-        piped = open_pipe(dump, kind_of(dump, options)) if isinstance(dump, Path) else nullcontext(dump)
-        with piped as content_of:
-            path = folder / (content_of.name if content_of else "empty.jsonl")
-            with path.open("wb") as stream, content_of.open("rb") if content_of else BytesIO() as content:
-                shutil.copyfileobj(content, stream)
-    except OSError as error:
-        raise InputError(str(source), None, plain_problem(error)) from error
+    piped = open_pipe(dump, kind_of(dump, options)) if isinstance(dump, Path) else nullcontext(dump)
+    with reading_input(str(source)), piped as content_of:
+        path = folder / (content_of.name if content_of else "empty.jsonl")
+        with path.open("wb") as stream, content_of.open("rb") if content_of else BytesIO() as content:
+            shutil.copyfileobj(content, stream)
     return path
 
 
@@ -178,10 +175,8 @@ def dump_names(sources: Iterable[str | Path], options: ReadOptions) -> list[str]
 def _dumps(sources: Iterable[str | Path], options: ReadOptions) -> list[Source]:
     dumps: list[Source] = []
     for place in located(sources):
-        try:
+        with reading_input(str(place)):
             dumps += files_of(place)[0]
-        except (OSError, ValueError) as error:
-            raise InputError(str(place), None, plain_problem(error)) from error
     for dump in dumps:
         if isinstance(dump, Path) and is_pipe(dump) and kind_of(dump, options) in ("", *DUMPS):
             continue

@@ -62,7 +62,7 @@ def copy_dump(
         if kind == ".parquet":
             _copy_parquet(path, options, drops, targets)
             return
-        with _reading(printable(path)):
+        with reading_input(printable(path)):
             packing = packing_of(path)
             of_array = kind == ".json" and is_array(path, options)
         if kind in (".warc", ".wet"):
@@ -74,11 +74,11 @@ def copy_dump(
 
 
 @contextmanager
-def _reading(source: str) -> Iterator[None]:
+def reading_input(source: str) -> Iterator[None]:
     """Tell what goes wrong inside as an error of the input; nothing may be written inside."""
     try:
         yield
-    except READ_ERRORS as error:
+    except (*READ_ERRORS, ValueError) as error:
         raise InputError(source, None, plain_problem(error)) from error
 
 
@@ -155,7 +155,7 @@ def _copy_archive(
     """Copy whole records; those about one URL that follow each other are decided on together."""
     name = printable(path)
     with ExitStack() as stack:
-        with _reading(name):
+        with reading_input(name):
             stream, damage = stack.enter_context(open_by_record(path))
         if packing != ".gz":  # in which each record is compressed by itself
             targets = [stack.enter_context(packed(target, packing)) for target in targets]
@@ -194,7 +194,7 @@ def _marked(run: Sequence[tuple[PlacedRecord, bool]]) -> Iterator[tuple[PlacedRe
 def _pieces(stream: IO[bytes], record: PlacedRecord, name: str) -> Iterator[bytes]:
     """The bytes of a record, read without moving the stream from which records are being read."""
     for start in range(record.start, record.end, _COPY_BYTES):
-        with _reading(name):
+        with reading_input(name):
             piece = os.pread(stream.fileno(), min(record.end - start, _COPY_BYTES), start)
         yield piece
 

@@ -77,7 +77,7 @@ def _answer(
         _, docs, sums = shared_terms(one, terms.places[start:stop], weights[start:stop], found)
         ranked.append(_rank(docs, sums, query.limit, excluded.get(query.exclude or "", -1)))
     docs = sorted_distinct(np.concatenate([each.docs for each in ranked]))
-    page_ids = dict(zip(docs.tolist(), tables.ids_by_doc(connection, docs.tolist()), strict=True))
+    page_ids = dict(tables.rows_in(connection, "SELECT doc, page_id FROM pages WHERE doc IN", docs.tolist()))
     return [
         _cut(each, query.limit, page_ids, terms.capped(row, left_out))
         for row, (each, query) in enumerate(zip(ranked, candidate_queries, strict=True))

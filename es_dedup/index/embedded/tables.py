@@ -73,8 +73,6 @@ _TABLES: Final = (
 )
 MIN_IDS_FOR_SCAN: Final = 1_000
 ROWS_SCANNED_PER_ID: Final = 3  # looking up an id takes three times as long as reading a row in passing
-_IDS_OF_DOCS: Final = """
-    SELECT d.key, p.page_id FROM json_each(?) AS d CROSS JOIN pages AS p ON p.doc = d.value"""
 ROWS_PER_INSERT: Final = 64
 TERM_BYTES: Final = TERM_BITS // 8
 
@@ -163,12 +161,6 @@ def docs_by_id(
     if len(wanted) >= MIN_IDS_FOR_SCAN and next_doc(connection) <= ROWS_SCANNED_PER_ID * len(wanted):
         return {page_id: doc for page_id, doc in connection.execute(select) if page_id in wanted}
     return dict(rows_in(connection, f"{select} AND page_id IN", wanted))
-
-
-def ids_by_doc(connection: sqlite3.Connection, docs: Sequence[int]) -> list[str]:
-    """Ids in the order of their numbers."""
-    found = dict(connection.execute(_IDS_OF_DOCS, (json.dumps(docs),)))
-    return [found[place] for place in range(len(docs))]
 
 
 def give_numbers(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, int]:
