@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,7 @@ from es_dedup.index.embedded import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from filelock import BaseFileLock
 
@@ -52,7 +53,6 @@ class Connection:
         self._lock_seconds = lock_seconds
         self._guard = threading.RLock()
         self._writer = threading.RLock()
-        self._depth = 0
         self._file_lock: BaseFileLock | None = None
         if not self.read_only and self.name != MEMORY:
             from filelock import FileLock  # noqa: PLC0415 - readers take no lock, and its import takes time
@@ -136,23 +136,17 @@ class Connection:
         if not self._writer.acquire(timeout=patience):
             raise IndexLocked(self.name, patience)
         try:
-            if self._depth == 0:
-                self._take_file_lock(patience)
-            self._depth += 1
-            try:
+            with self._locked_file(patience):
                 yield
-            finally:
-                self._depth -= 1
-                if self._depth == 0 and self._file_lock is not None:
-                    self._file_lock.release()
         finally:
             self._writer.release()
 
-    def _take_file_lock(self, patience: float) -> None:
+    def _locked_file(self, patience: float) -> AbstractContextManager[object]:
+        """Holds the lock file, which counts how often it was taken, until the end of the block."""
         if self._file_lock is None:
-            return
+            return nullcontext()
         try:
-            self._file_lock.acquire(timeout=patience, poll_interval=0.02)
+            return self._file_lock.acquire(timeout=patience, poll_interval=0.02)
         except TimeoutError as error:
             raise IndexLocked(self.name, patience) from error
         except OSError as error:
