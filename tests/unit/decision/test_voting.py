@@ -156,8 +156,8 @@ def vote_of(detector: Any, left: Any, right: Any, dedup: Deduplicator) -> Verdic
         verdict: Verdict = detector.verify(left, right)
         return verdict
     known = Statistics.from_bytes(dedup._index.load_statistics() or b"")
-    row, ours, theirs = np.array([0]), left.table, right.table
-    return detector.decide(measure(ours, row, theirs, row, known.weights(ours), known.weights(theirs)), 0)
+    row = np.array([0])
+    return detector.decide(measure(left, row, right, row, known.weights(left), known.weights(right)), 0)
 
 
 @pytest.mark.parametrize("method", [*METHODS, *VOTES])
