@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lxml import etree
 
-from es_dedup.extraction.blocks import HEADING_CONTEXTS
+from es_dedup.extraction.blocks import HEADING_CONTEXTS, LINK_START
 from es_dedup.extraction.metadata.date_parsing import (
     LABELS,
     has_cue,
@@ -178,14 +178,21 @@ def _is_other(element: _Element) -> bool:
 
 
 def _beside_title(document: Document, title: str, *, american: bool) -> datetime | None:
-    """A day in one of the short lines right below, or right above, a heading that has the page's title."""
+    """A day in one of the short lines right below, or right above, a heading that has the page's title; of a page without any, a line that is the title."""
     blocks, lines = document.blocks, document.lines
-    for place, (text, holder) in enumerate(zip(lines, blocks.holders, strict=True)):
-        if not blocks.contexts[holder] & HEADING_CONTEXTS:
-            continue
-        if text in document.title or (title and title in text):
-            below, above = lines[place + 1 : place + 1 + _NEAR], lines[max(0, place - _ABOVE) : place]
-            for line in (*below, *reversed(above)):
-                if len(line) <= _NEAR_CHARS and (moment := _day_in(line, american=american)):
-                    return moment
+    headings = [
+        place
+        for place, (text, holder) in enumerate(zip(lines, blocks.holders, strict=True))
+        if blocks.contexts[holder] & HEADING_CONTEXTS
+        and (text in document.title or (title and title in text))
+    ]
+    # names of other pages are linked, with their days; the title of a page without headings is not
+    unlinked = [LINK_START not in text for text in blocks.texts]
+    titles = [place for place, text in enumerate(lines) if text == title and unlinked[place]]
+    for place in headings or titles:
+        below = range(place + 1, min(place + 1 + _NEAR, len(lines)))
+        for near in (*below, *reversed(range(max(0, place - _ABOVE), place))):
+            of_page = len(lines[near]) <= _NEAR_CHARS and (headings or unlinked[near])
+            if of_page and (moment := _day_in(lines[near], american=american)):
+                return moment
     return None

@@ -101,6 +101,16 @@ def test_a_time_beside_the_heading_counts_more_than_one_elsewhere() -> None:
     assert published(f"{teaser}<h1>The ferry</h1>") is None
 
 
+def test_a_bold_line_is_the_heading_of_a_page_without_one() -> None:
+    bold = "<table><tr><td><b>The ferry</b><br><i>2026-03-04</i><br><br>It ran aground.</td></tr></table>"
+    assert published(bold) == DAY
+    assert published(f"<a href=x>The ferry</a><br><a href=y>The harbour, 9 March 2025</a>{bold}") == DAY
+    assert (
+        published(f"<p>The ferry</p><p>9 March 2025</p>{'<p>x</p>' * 9}<h1>The ferry</h1><p>2026-03-04</p>")
+        == DAY
+    )
+
+
 FORMS = (
     date_parsing._MOMENT,
     date_parsing._COMPACT,
