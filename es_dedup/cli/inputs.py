@@ -56,11 +56,11 @@ def read_options(
 
     Args:
         id_field: Field with the page id (else _id, id, page_id, doc_id, docid or url).
-        text_field: Field with the main text (else text, content, body, main_text or article).
-        html_field: Field with HTML (else html, raw_html or html_base64). A name in …base64 is decoded.
+        text_field: Field with the main text (else text, content, body, main_text, article or content_text).
+        html_field: Field with HTML (else html, raw_html, html_base64, content_html or body_html). A name in …base64 is decoded.
         url_field: Field with the URL (else url, link, uri or source_url).
-        title_field: Field with the title (else title or headline).
-        time_field: Field with the time of publication (else published, time, date, published_at, publish_time, pubdate, datetime or timestamp).
+        title_field: Field with the title (else title, headline or subject).
+        time_field: Field with the time of publication (else published, time, date, published_at, publish_time, pubdate, datetime, timestamp, date_published, created_at or created).
         id_from: What becomes the id of a record: field, its own or, without one, a digest of its content; place, file and line.
         format_: Kind of the files, pipes or standard input (else by the suffix, of pipes by the content).
         encoding: Encoding of JSONL, CSV and TSV files, and of text files that are not UTF-8.

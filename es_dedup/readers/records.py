@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -28,16 +29,20 @@ if TYPE_CHECKING:
 
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("_id", "id", "page_id", "doc_id", "docid", "url"),
-    "text": ("text", "content", "body", "main_text", "article"),
-    "html": ("html", "raw_html", "html_base64"),
+    "text": ("text", "content", "body", "main_text", "article", "content_text"),
+    "html": ("html", "raw_html", "html_base64", "content_html", "body_html"),
     "url": ("url", "link", "uri", "source_url"),
-    "title": ("title", "headline"),
-    "time": ("published", "time", "date", "published_at", "publish_time", "pubdate", "datetime", "timestamp"),
-}
-"""Field names that are tried in turn when none was given; case does not count."""
+    "title": ("title", "headline", "subject"),
+    "time": (
+        "published", "time", "date", "published_at", "publish_time", "pubdate", "datetime", "timestamp",
+        "date_published", "created_at", "created",
+    ),
+}  # fmt: skip
+"""Field names that are tried in turn when none was given, in any of ``usual_forms``."""
 AROUND: Final = ("_source", "fields")
 """Objects whose fields stand for those of their record, as in hits of Elasticsearch."""
 _LISTED: Final = 12
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|[ -]+")
 _ABSENT: Final = object()
 _KINDS: Final = {
     bool: "true or false",
@@ -112,9 +117,14 @@ def no_text(names: Mapping[str, Any] | Iterable[str], advice: str) -> str:
 
 
 def usual_columns(names: Iterable[Any]) -> dict[str, str]:
-    """For each role the first of its usual names that a table has a column of; case does not count."""
+    """For each role the first of its usual names that a table has a column of."""
     names_of = _fields_of(tuple(name for name in names if isinstance(name, str)), Fields()).names
     return {role: names[0] for role, names in names_of.items() if names}
+
+
+def usual_forms(name: str) -> set[str]:
+    """A name in small letters, and with ``_`` between its words (``publishedAt``, ``Created At``)."""
+    return {name.lower(), _BETWEEN_WORDS.sub("_", name.strip()).lower()}
 
 
 def leads_to(key: str, path: str) -> bool:
@@ -197,8 +207,8 @@ class _FieldsOf(NamedTuple):
 
 @lru_cache(maxsize=256)  # records of one file mostly have the same fields
 def _fields_of(present: tuple[str, ...], fields: Fields) -> _FieldsOf:
-    by_lower = {name.lower(): name for name in reversed(present)}
-    names = {role: tuple(by_lower[name] for name in USUAL[role] if name in by_lower) for role in USUAL}
+    by_form = {form: name for name in reversed(present) for form in usual_forms(name)}
+    names = {role: tuple(by_form[name] for name in USUAL[role] if name in by_form) for role in USUAL}
     named = {role: name for role in USUAL if (name := getattr(fields, role)) is not None}
     names |= {role: (name,) if name in present else () for role, name in named.items()}
     there = tuple(role for role, name in named.items() if name in present)

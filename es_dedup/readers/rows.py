@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.port import NO_PAGE, Problem, Record, kind_of
-from es_dedup.readers.records import AROUND, USUAL, leads_to
+from es_dedup.readers.records import AROUND, USUAL, leads_to, usual_forms
 from es_dedup.readers.streams import lines_of, open_text, plain_problem
 
 if TYPE_CHECKING:
@@ -352,4 +352,4 @@ def needed_columns(columns: list[str], fields: Fields) -> list[str]:
         return columns
     wanted = {column for leading in below.values() for column in leading}
     usual = {*AROUND, *(name for role, names in USUAL.items() if not getattr(fields, role) for name in names)}
-    return [name for name in columns if name in wanted or name.lower() in usual] or columns
+    return [name for name in columns if name in wanted or usual_forms(name) & usual] or columns

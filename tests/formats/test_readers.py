@@ -338,7 +338,7 @@ def test_what_files_give(tmp_path: Path, name: str) -> None:
         (b'""', "must be an object"),
         (
             {"id": "x", "foo": "t"},
-            "article, html, raw_html, html_base64); there are: id, foo; name one with --text-field or --html-field",
+            "article, content_text, html, raw_html, html_base64, content_html, body_html); there are: id, foo; name one with --text-field or --html-field",
         ),
         ({"id": "x", "text": 5}, "field 'text' must be text, got a number"),
         ({"id": "x", "text": ["a", 5]}, "field 'text' must be text, got a list of values that are no texts"),

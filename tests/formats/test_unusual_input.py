@@ -10,6 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -210,3 +212,15 @@ def test_damaged_wide_text_is_named_with_its_line(tmp_path: Path) -> None:
         (tmp_path / f"b.{kind}").write_bytes(LINE)
         (failure,) = read(tmp_path / f"b.{kind}", encoding="utf-16")[1]
         assert failure.partition("not ")[2] == "utf-16 text; the rest of the file was left out"
+
+
+def test_names_of_fields_are_read_in_the_forms_of_other_programs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"Doc ID;Subject;Body;Created At\n1;T;x;2026-03-04\n")
+    columns = {"docId": ["2"], "Main-Text": ["y"], "publishedAt": ["2026-03-04"]}
+    pq.write_table(pa.table(columns), tmp_path / "b.parquet")
+    (tmp_path / "c.jsonl").write_text('{"id": "3", "content_html": "<p>z", "date_published": "2026-03-04"}')
+    assert list(read_pages([tmp_path])) == [
+        Page("1", text="x", title="T", published="2026-03-04"),
+        Page("2", text="y", published="2026-03-04"),
+        Page("3", html="<p>z", published="2026-03-04"),
+    ]
