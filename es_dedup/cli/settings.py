@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session
 from es_dedup.errors import Difference, IndexError_, SettingsMismatch
 
@@ -35,8 +34,10 @@ def config(session: Session) -> None:
 
 
 def _row(line: SettingLine) -> tuple[str, ...]:
+    from es_dedup.settings.loading import written
+
     values = line.bounds or ", ".join(filter(None, line.choices))
-    return line.key, _shown(line.value), values, line.origin, "yes" if line.shapes else "", line.description
+    return line.key, written(line.value), values, line.origin, "yes" if line.shapes else "", line.description
 
 
 def _read_files(settings: Settings) -> None:
@@ -67,13 +68,6 @@ def _of_the_preset(line: SettingLine, decision: DecisionConfig) -> SettingLine:
         return line
     value = getattr(thresholds_of(decision), name)
     return replace(line, value=value, origin=f"preset {decision.preset}")
-
-
-def _shown(value: object) -> str:
-    """A setting as it is written: numbers without separators, lists without brackets."""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_shown, value))
-    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else readable(value)
 
 
 def _differences(session: Session) -> tuple[list[Difference], str]:

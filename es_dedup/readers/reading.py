@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
 from pathlib import Path
@@ -53,6 +53,7 @@ class _Found(Enum):
     BY_NAME, BY_PATTERN, IN_FOLDER = range(3)
 
 
+@dataclass(frozen=True)
 class InputPages:
     """Pages and failures of several sources, read lazily.
 
@@ -62,11 +63,10 @@ class InputPages:
         no_page: why records of archives read so far hold no page, to the number of these.
     """
 
-    def __init__(self, sources: Iterable[Items], root: str | None, tally: Tally) -> None:
-        self.root = root
-        self.ignored: Mapping[str, int] = tally.ignored
-        self.no_page: Mapping[str, int] = tally.no_page
-        self._sources = sources
+    root: str | None
+    ignored: Mapping[str, int]
+    no_page: Mapping[str, int]
+    _sources: Iterable[Items] = field(repr=False)
 
     def __iter__(self) -> Iterator[Page | InputFailure]:
         return chain.from_iterable(self._sources)
@@ -93,7 +93,7 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
     root = common_folder(_with_path_ids(named)) if options.root is None else os.path.realpath(options.root)
     options = replace(options, root=root, tally=Tally())
     sources = chain((_read(each, options) for each in named), [fields_in_no_record(options)])
-    return InputPages(sources, root, options.tally)
+    return InputPages(root, options.tally.ignored, options.tally.no_page, sources)
 
 
 def _with_path_ids(named: Iterable[Named]) -> list[Path]:

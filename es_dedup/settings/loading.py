@@ -294,6 +294,14 @@ def value_of(settings: BaseModel, key: str) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def written(value: object) -> str:
+    """A value as it is written in a setting: commas between the values of a list, nothing where there is none."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(written, value))
+    text = "" if value is None else str(value)
+    return text.lower() if isinstance(value, bool) else text
+
+
 def _file_to_read(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     named = environ.get("ES_DEDUP_CONFIG")
     if path is not None or named:

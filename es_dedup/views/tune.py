@@ -11,6 +11,7 @@ from es_dedup.evaluation import wilson
 from es_dedup.evaluation.agreement import agreed_labels
 from es_dedup.evaluation.settings_change import settings_change
 from es_dedup.settings.decision import ThresholdsConfig
+from es_dedup.settings.loading import written
 from es_dedup.settings.recorded import decision_differences, decision_settings
 from es_dedup.settings.sections import descriptions
 from es_dedup.views.templates import console_page
@@ -96,7 +97,7 @@ def tune(reader: Deduplicator, visitor: Visitor, changes: Mapping[str, Any]) -> 
         **_form(before, entered),
         entered=bool(entered),
         not_in_force=differ.decisions if differ else (),
-        differences=[(each.name, _written(each.recorded), _written(each.current)) for each in differences],
+        differences=[(each.name, written(each.recorded), written(each.current)) for each in differences],
         settings=json.dumps(changes, ensure_ascii=False),
         change=change,
         moves=change and _moves(change),
@@ -136,20 +137,13 @@ def _form(settings: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
             ThresholdRow(
                 THRESHOLDS + name,
                 meaning,
-                _written(getattr(in_force, name)),
-                _written(getattr(of_preset, name)),
-                _written(changes.get(THRESHOLDS + name)),
+                written(getattr(in_force, name)),
+                written(getattr(of_preset, name)),
+                written(changes.get(THRESHOLDS + name)),
             )
             for name, meaning in descriptions(ThresholdsConfig).items()
         ],
     }
-
-
-def _written(value: object) -> str:
-    """A threshold as it is entered; nothing where there is none."""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
 
 
 def _moves(change: SettingsChange) -> Moves:
