@@ -7,7 +7,6 @@ from collections import deque
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import IndexError_
@@ -38,8 +37,6 @@ class _UnderWay:
 
     items: Items
     before: _UnderWay | None
-    features: Future[Chunk | None] = field(init=False)
-    prefetched: Future[Found | None] = field(init=False)
     batch: Future[Batch] = field(init=False)
     results: Future[Results] = field(init=False)
     stored: bool = False
@@ -86,10 +83,10 @@ class Stages:
         each = _UnderWay(items, self._batches[-1] if self._batches else None)
         self._batches.append(each)  # before anything of it is stored: an interrupt may come at any time
         featurise, search, decide, write = self._pools
-        each.features = featurise.submit(self._featurised, items)
-        each.prefetched = search.submit(partial(self._prefetched, each))
-        each.batch = decide.submit(partial(self._decided, each))
-        each.results = write.submit(partial(self._written, each))
+        features = featurise.submit(self._featurised, items)
+        prefetched = search.submit(self._prefetched, each, features)
+        each.batch = decide.submit(self._decided, each, prefetched)
+        each.results = write.submit(self._written, each)
 
     def finished(self) -> Results:
         """Wait for the first batch under way, and give its results; raises what has kept it from being written."""
@@ -109,8 +106,8 @@ class Stages:
             return self._run.hook.featurise(items, self._run.report)
         return None
 
-    def _prefetched(self, each: _UnderWay) -> Found | None:
-        before, run, features = each.before, self._run, each.features.result()
+    def _prefetched(self, each: _UnderWay, made: Future[Chunk | None]) -> Found | None:
+        before, run, features = each.before, self._run, made.result()
         self._go_on()
         earlier = before
         while earlier is not None:
@@ -121,10 +118,10 @@ class Stages:
         settled = before.batch.result if before else lambda: None
         return run.hook.prefetch(each.items, features, run.report, settled=settled)
 
-    def _decided(self, each: _UnderWay) -> Batch:
+    def _decided(self, each: _UnderWay, prefetched: Future[Found | None]) -> Batch:
         before, compared = each.before, None
         with suppress(IndexError_):  # ``prepare`` asks once more, and says what it means
-            compared = self._run.hook.compare(each.prefetched.result(), self._run.report)
+            compared = self._run.hook.compare(prefetched.result(), self._run.report)
         if before is not None:
             before.results.result()
         self._go_on()
