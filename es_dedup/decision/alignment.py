@@ -85,12 +85,10 @@ class _Side:
     """A text cut into clauses, each up to the beginning of the next one."""
 
     def __init__(self, text: str) -> None:
-        found = clauses_of(text, MOST_CHARS)
-        self.text = text
-        self.hashes = [digest for digest, _, _ in found]
-        self.starts = [0, *(start for _, start, _ in found[1:]), len(text)] if found else [0, len(text)]
-        if not found:
-            self.hashes = [crc32(text.encode("utf-8", "replace"))]
+        whole = (crc32(text.encode("utf-8", "replace")), 0, len(text))
+        found = clauses_of(text, MOST_CHARS) or [whole]
+        self.text, self.hashes = text, [digest for digest, _, _ in found]
+        self.starts = [0, *(start for _, start, _ in found[1:]), len(text)]
 
     def between(self, start: int, end: int) -> str:
         """The text of some clauses."""

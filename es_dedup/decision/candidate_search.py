@@ -394,9 +394,7 @@ def _common(candidate_query: CandidateQuery, answer: CandidateResult) -> bool:
 
 def _hottest(candidate_query: CandidateQuery) -> CandidateQuery:
     groups = tuple(
-        group
-        if group.max_df is not None
-        else TermGroup(group.terms[:HOT_TERMS], group.min_shared, method=group.method)
+        replace(group, terms=group.terms[:HOT_TERMS], common_df=None) if group.max_df is None else group
         for group in candidate_query.groups
     )
     return replace(candidate_query, groups=groups, max_df=HOT_MAX_DF)

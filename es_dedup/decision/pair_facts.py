@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -220,7 +219,7 @@ def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thre
 
 def scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:
     """Required coverage for an amount: piecewise linear in its logarithm, constant at both ends."""
-    return np.interp(np.log2(np.maximum(amount, 1.0)), *_points(amounts, covers))
+    return np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(amounts), covers)
 
 
 def _scattered(measures: PairMeasures, by_left: NDArray[np.bool_]) -> Floats:
@@ -233,8 +232,3 @@ def _scattered(measures: PairMeasures, by_left: NDArray[np.bool_]) -> Floats:
     grams = np.where(by_left, left.gram_cover, right.gram_cover)
     clauses = np.where(by_left, left.clause_cover, right.clause_cover)
     return np.clip(grams / np.maximum(clauses, 1e-9), 1.0, MOST_SCATTERED)
-
-
-@cache
-def _points(amounts: tuple[float, ...], covers: tuple[float, ...]) -> tuple[Floats, Floats]:
-    return np.log2(amounts), np.array(covers)
