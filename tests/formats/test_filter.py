@@ -15,7 +15,6 @@ import pytest
 import zstandard
 
 from es_dedup import Deduplicator, Page
-from es_dedup.batch.ingest import Ingest
 from es_dedup.dumps import DumpCopy, FilterReport, filter_dumps
 from es_dedup.errors import InputError
 from es_dedup.readers import Fields, ReadOptions, read_pages
@@ -423,19 +422,6 @@ class TestTheCommand:
     )
     def test_what_cannot_be_is_one_line(self, arguments: list[str], problem: str, code: int) -> None:
         assert problem in self.said(*arguments, code=code)
-
-
-def test_an_interrupted_filter_stores_nothing_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path.write_bytes(b"".join(json_line(f"p{number}", f"{FERRY} {number}") for number in range(600)))
-    flushed: list[int] = []
-    monkeypatch.setattr(Ingest, "_flush", lambda _self, waiting, **_: flushed.append(len(waiting)))
-
-    def stop(_progress: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        filter_dumps([DumpCopy(path, io.BytesIO())], progress=stop)
-    assert not flushed
 
 
 def test_standard_output_that_is_the_dump_is_refused(path: Path) -> None:
