@@ -90,18 +90,15 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[Frequ
     chinese, others = _rows(batch, by_characters), tokenise(_rows(batch, by_words))
     solid = _solid(chinese.codes)
     numbers = follower_table()[np.minimum(chinese.codes[solid], PLANE - 1)].astype(np.int64)
+    lengths, code_owners = _lengths(batch), owners_of(chinese.offsets)[solid]
     found = [
-        *_strings(numbers, owners_of(chinese.offsets)[solid], len(by_characters), count_above, limit),
+        *_strings(numbers, code_owners, lengths[by_characters], count_above, limit),
         *_strings(
-            _word_units(others.hashes), others.pages.astype(np.int64), len(by_words), count_above, limit
+            _word_units(others.hashes), others.pages.astype(np.int64), lengths[by_words], count_above, limit
         ),
     ]
-    lengths = _lengths(batch).tolist()
     pages = dict(zip((*by_characters.tolist(), *by_words.tolist()), found, strict=True))
-    return [
-        FrequentUnits(length, pages[at].units, pages[at].offsets, pages[at].followers)
-        for at, length in enumerate(lengths)
-    ]
+    return [pages[at] for at in range(len(batch))]
 
 
 def unit_names(page: FrequentUnits, text: str) -> dict[int, str] | None:
@@ -162,42 +159,30 @@ def _solid(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
 
 
 def _strings(
-    units: NDArray[np.int64], owner: NDArray[np.int64], pages: int, count_above: int, limit: int
+    units: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    count_above: int,
+    limit: int,
 ) -> list[FrequentUnits]:
-    """Both strings of each page from its characters or words in order; lengths are left 0."""
+    """Both strings of each page from its characters or words in order."""
     distinct, entry, counts = np.unique(owner << _CODE_BITS | units, return_inverse=True, return_counts=True)
     codes = distinct & ((1 << _CODE_BITS) - 1)
     frequent = (counts > count_above) & ((codes < limit) | (codes >= WORD))
     at = np.flatnonzero(frequent[entry[:-1]] & (owner[1:] == owner[:-1]))
     number = (np.cumsum(frequent) - 1)[entry[at]]
-    return _pages((distinct >> _CODE_BITS)[frequent], codes[frequent], number, units[at + 1], pages)
-
-
-def _pages(
-    owner: NDArray[np.int64],
-    units: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    followers: NDArray[np.int64],
-    pages: int,
-) -> list[FrequentUnits]:
-    """One object a page.
-
-    Args:
-        owner, units: page and code of each frequent unit, ordered by page, then by code.
-        entry: for each follower the place of its unit in ``units``; in text order.
-        followers: their codes.
-        pages: how many.
-    """
     # radix sort takes 16-bit keys only
-    narrow = entry.astype(np.uint16) if len(units) <= 1 << 16 else entry
-    ordered = followers[np.argsort(narrow, kind="stable")].astype(np.uint32)
-    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(entry, minlength=len(units)))))
-    edges = offsets_of(owner, pages).tolist()
-    small = units.astype(np.uint32)
+    narrow = number.astype(np.uint16) if len(counts) <= 1 << 16 else number
+    followers = units[at + 1][np.argsort(narrow, kind="stable")].astype(np.uint32)
+    frequent_codes = codes[frequent].astype(np.uint32)
+    ends = np.concatenate(([0], np.cumsum(np.bincount(number, minlength=len(frequent_codes)))))
     found = []
-    for low, high in pairwise(edges):
+    edges = pairwise(offsets_of((distinct >> _CODE_BITS)[frequent], len(lengths)).tolist())
+    for length, (low, high) in zip(lengths.tolist(), edges, strict=True):
         own = ends[low : high + 1]
-        found.append(FrequentUnits(0, small[low:high], own - own[0], ordered[own[0] : own[-1]]))
+        found.append(
+            FrequentUnits(length, frequent_codes[low:high], own - own[0], followers[own[0] : own[-1]])
+        )
     return found
 
 
