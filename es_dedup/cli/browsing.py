@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -122,6 +123,11 @@ def search(
             session.output.note(f"{pages - result.not_indexed:,} of {pages:,} pages are searchable so far")
             session.prepare_search(dedup)
             result = dedup.search(query, limit=limit, collapse=collapse)
+        if not result.hits and not any(dedup.texts_of(islice(dedup.page_ids(), 100)).values()):
+            session.output.warn(
+                "no texts are stored here (documents of attached indices keep theirs, index.keep_text is off, or there are no "
+                "pages): search your own index, with es_dedup.collapse for one hit per cluster"
+            )
     session.output.emit(result)
     _show_hits(session, result, collapse=collapse)
 

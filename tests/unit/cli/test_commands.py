@@ -58,6 +58,16 @@ def lines(result: Result) -> list[Any]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+def test_a_search_where_no_texts_are_stored_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ES_DEDUP_INDEX__KEEP_TEXT", "false")
+    run("scan", jsonl("pages.jsonl", *PAGES))
+    assert "no texts are stored here" in run("search", title(STORY)).stderr
+
+
+def test_a_search_that_finds_nothing_is_no_warning(scanned: None) -> None:
+    assert "stored here" not in run("search", "xyzzy").stderr
+
+
 def test_what_each_command_shows(scanned: None) -> None:
     """Of commands that change nothing: their exit codes, and what their output has."""
     evidence = r"ccs 1 \(≥ 0.6\)"
