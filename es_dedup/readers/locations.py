@@ -49,13 +49,11 @@ class OtherFile:
         name: with the suffix of its kind, as that of a path.
         open: gives the bytes, compressed or not; takes the mode ``rb`` as a path does. Seekable where the kind needs that. A pipe is read
             once, or as often as this says. Whatever goes wrong, now or while reading, is an ``OSError``.
-        size: gives the number of bytes, None where that is not known; raises ``OSError`` where the storage does not answer.
     """
 
     shown: str
     name: str
     open: Callable[[str], IO[bytes]]
-    size: Callable[[], int | None]
 
     def __str__(self) -> str:
         return self.shown
@@ -227,12 +225,7 @@ def _remote_file(filesystem: Any, path: str, url: str) -> OtherFile:
             stream: Any = _Stream(filesystem.open(path, mode))
         return cast("IO[bytes]", io.BufferedReader(stream, _PIECE))
 
-    def size() -> int | None:
-        with _as_os_errors():
-            count: int | None = filesystem.size(path)
-        return count
-
-    return OtherFile(url, PurePosixPath(path).name, open_stream, size)
+    return OtherFile(url, PurePosixPath(path).name, open_stream)
 
 
 @contextmanager

@@ -180,32 +180,21 @@ def _read_pipe(path: Path, options: ReadOptions) -> Items:
             yield from _read_source(pipe, _Found.BY_NAME, options)
 
 
-def _files_below(root: str, ignored: Counter[str]) -> Iterator[Path | InputFailure]:
-    """All files, each folder's entries by name; a stack in place of recursion, for any depth."""
-    stack = [iter([(root, True)])]
-    while stack:
-        path, is_folder = next(stack[-1], ("", False))
-        if not path:
-            stack.pop()
-        elif not is_folder:
-            yield Path(path)
+def _files_below(folder: str, ignored: Counter[str]) -> Iterator[Path | InputFailure]:
+    """All files, each folder's entries by name."""
+    try:
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        yield failure_of(folder, error)
+        return
+    for entry in entries:
+        if entry.is_symlink() and Path(entry.path).is_dir():  # the entry's own is_dir raises for a loop
+            ignored["links to folders"] += 1
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _files_below(entry.path, ignored)
         else:
-            try:
-                stack.append(iter(_entries(path, ignored)))
-            except OSError as error:
-                yield failure_of(path, error)
-
-
-def _entries(folder: str, ignored: Counter[str]) -> list[tuple[str, bool]]:
-    """Paths in a folder by name, and whether each is a folder."""
-    entries: list[tuple[str, bool]] = []
-    with os.scandir(folder) as listed:
-        for entry in listed:
-            if entry.is_symlink() and Path(entry.path).is_dir():  # the entry's own is_dir raises for a loop
-                ignored["links to folders"] += 1
-            else:
-                entries.append((entry.path, entry.is_dir(follow_symlinks=False)))
-    return sorted(entries)
+            yield Path(entry.path)
 
 
 def is_page_file(path: Path) -> bool:
@@ -246,8 +235,8 @@ def records_of(source: Source, options: ReadOptions, reader: Reader | None = Non
 
 def _why_nothing(source: Source, options: ReadOptions) -> str:
     """What is said of a file that gave neither pages nor failures."""
-    with suppress(OSError):
-        if (source.stat().st_size if isinstance(source, Path) else source.size()) == 0:
+    with suppress(OSError, ValueError), source.open("rb") as stream:  # a pipe was closed
+        if not stream.read(1):
             return "the file is empty"
     if READERS[kind_of(source, options)] is warc_records:
         return "holds no page: no response with status 2xx, resource or conversion of type HTML or plain text"

@@ -198,7 +198,7 @@ def open_pipe(path: Path, suffix: str) -> Iterator[OtherFile | None]:
             shutil.copyfileobj(stream, stored)
             stored.flush()
             open_content = Path(stored.name).open  # who asks for it closes it
-        yield OtherFile(str(path), f"pipe{suffix}", open_content, lambda: None)
+        yield OtherFile(str(path), f"pipe{suffix}", open_content)
 
 
 def unpacked_beginning(data: bytes) -> bytes:

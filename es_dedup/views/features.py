@@ -33,14 +33,11 @@ class FieldPair:
     right: tuple[str, ...]
 
 
-def feature_rows(
-    page: PageFeatures, *, most: int = MOST_VALUES, language: str = ENGLISH
-) -> list[tuple[str, str]]:
+def feature_rows(page: PageFeatures, *, language: str = ENGLISH) -> list[tuple[str, str]]:
     """Names and values of all that is known of a page, in reading order.
 
     Args:
         page: its features.
-        most: values of a list that are written out.
         language: of the names that are no names of fields.
     """
     rows = [
@@ -51,14 +48,12 @@ def feature_rows(
     ]
     for name, value in page.fields.items():
         if isinstance(value, list):
-            rows.append(
-                (f"{name} ({len(value):,})", listed(list(values(value).values()), most, language=language))
-            )
+            shown = listed(list(values(value).values()), language=language)
+            rows.append((f"{name} ({len(value):,})", shown))
         else:
             rows.append((name, str(value)))
-    rows.append(
-        ("coverage", ", ".join(f"{format_number(count)} {name}" for name, count in page.coverage.items()))
-    )
+    coverage = (f"{format_number(count)} {name}" for name, count in page.coverage.items())
+    rows.append(("coverage", ", ".join(coverage)))
     template = "nothing to compare ({reason})"
     rows += [
         (method, translate(language, template, reason=reason)) for method, reason in page.skipped.items()
