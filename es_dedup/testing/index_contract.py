@@ -103,7 +103,8 @@ class FeatureIndexContract(CandidateContract, SearchContract, ClusterContract):
     def test_unknown_ids_are_absent(self, index: Index) -> None:
         index.put_many([record("a", text="words")])
         assert list(index.get_many(["b", "a", "", "bad\ud800", "a\0b"])) == ["a"]
-        assert index.get_many(["a\0", "a\ud800"]) == {}
+        index.put_many([record("\U0001f600")])
+        assert index.get_many(["a\0", "a\ud800", "\ud83d\ude00"]) == {}
         assert index.texts(["b", "a", "", "bad\ud800"]) == {"a": "words"}
 
     def test_payloads_come_with_the_time_of_publication(self, index: Index) -> None:

@@ -1,20 +1,22 @@
 """The embedded index keeps the contracts of the index ports."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_dedup.errors import DamagedData
+from es_dedup.errors import DamagedData, IndexUnavailable
 from es_dedup.index.embedded import EmbeddedIndex, adapter, candidates, fulltext, tables
 from es_dedup.index.records import RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
-from es_dedup.testing.builders import full_record, posting_counts, random_records, record
+from es_dedup.testing.builders import candidate_query, full_record, posting_counts, random_records, record
 from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.plain_index import PlainIndex
 
@@ -106,6 +108,52 @@ def test_a_copy_of_an_index_in_memory_has_its_postings(tmp_path: Path) -> None:
         index.copy_to(tmp_path / "copy.db")
     with EmbeddedIndex(tmp_path / "copy.db", features=FEATURES) as copy:
         assert posting_counts(copy, 1) == [1]
+
+
+def test_an_interrupted_read_loses_no_postings(monkeypatch: pytest.MonkeyPatch) -> None:
+    with EmbeddedIndex(":memory:", features=FEATURES) as index:
+        index.put_many([record("a", [1])])
+        with monkeypatch.context() as patched:
+            patched.setattr(candidates, "candidates_many", Mock(side_effect=KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                index.candidates_many([candidate_query(1)])
+        assert index.candidates_many([candidate_query(1)])[0].candidates == ("a",)
+
+
+class TestCopy:
+    @pytest.fixture
+    def stored(self) -> Iterator[EmbeddedIndex]:
+        with EmbeddedIndex(":memory:", features=FEATURES) as index:
+            index.put_many([record("a", [1])])
+            yield index
+
+    def test_a_file_that_is_made_meanwhile_is_not_replaced(
+        self, stored: EmbeddedIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = tmp_path / "copy.db"
+        monkeypatch.setattr("os.fsync", lambda _: place.write_bytes(b"of another process"))
+        with pytest.raises(IndexUnavailable, match=r"copy\.db is there"):
+            stored.copy_to(place)
+        assert place.read_bytes() == b"of another process"
+
+    def test_a_link_is_followed(self, stored: EmbeddedIndex, tmp_path: Path) -> None:
+        link = tmp_path / "link.db"
+        link.symlink_to(tmp_path / "copy.db")
+        stored.copy_to(link)
+        assert link.is_symlink()
+        assert (tmp_path / "copy.db").is_file()
+
+    def test_what_a_killed_process_of_the_same_number_left_is_overwritten(
+        self, stored: EmbeddedIndex, tmp_path: Path
+    ) -> None:
+        (tmp_path / f"copy.db.{os.getpid()}.part").write_bytes(b"half a copy")
+        stored.copy_to(tmp_path / "copy.db")
+        with EmbeddedIndex(tmp_path / "copy.db", features=FEATURES) as copy:
+            assert copy.count() == 1
+
+    def test_a_missing_folder_is_named(self, stored: EmbeddedIndex, tmp_path: Path) -> None:
+        with pytest.raises(IndexUnavailable, match=f"the folder {tmp_path / 'no'} does not exist"):
+            stored.copy_to(tmp_path / "no" / "copy.db")
 
 
 class TestColumns:

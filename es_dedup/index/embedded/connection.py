@@ -116,8 +116,10 @@ class Connection:
                 yield connection
                 return
             connection.execute("BEGIN")
-            with connection:
+            try:
                 yield connection
+            finally:  # after an error, too: an index in memory stores postings when it is first read
+                connection.commit()
 
     @contextmanager
     def writing(self, *, lock_seconds: float | None = None) -> Iterator[None]:
@@ -169,13 +171,13 @@ class Connection:
 
     def copy_to(self, place: str | Path) -> None:
         """Write all that is committed to a new file; see ``EmbeddedIndex.copy_to``."""
-        whole = Path(place)
-        # SQLite would apply a log that another file left to this one
-        for each in (whole, *(Path(f"{whole}-{log}") for log in ("wal", "shm", "journal"))):
-            if each.exists():
-                raise IndexUnavailable(str(place), _IS_THERE.format(each.name))
+        whole = Path(os.path.realpath(place))
+        if not whole.parent.is_dir():
+            raise IndexUnavailable(str(place), f"the folder {whole.parent} does not exist")
+        _must_be_free(whole)
         part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
         try:
+            part.unlink(missing_ok=True)  # left by a killed process of the same number, as in a container
             with self._translated(str(part)):
                 with self._guard:
                     self._sqlite.execute("VACUUM INTO ?", (str(part),))
@@ -183,6 +185,7 @@ class Connection:
                     copy.execute("PRAGMA journal_mode = WAL")
             with part.open("rb+") as stream:
                 os.fsync(stream.fileno())
+            _must_be_free(whole)
             part.replace(whole)
         except OSError as error:
             raise IndexUnavailable(str(place), error.strerror or str(error)) from error
@@ -261,3 +264,14 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
         raise NotAnIndex(name, "not an SQLite file")
     if not read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         raise IndexUnavailable(name, "the file or its folder is read-only: open it for reading only")
+
+
+def _must_be_free(file: Path) -> None:
+    """Refuse to write an index where one is, or beside the log that another one left, which SQLite would apply to the new one.
+
+    Raises:
+        IndexUnavailable: there is one.
+    """
+    for each in (file, *(Path(f"{file}-{log}") for log in ("wal", "shm", "journal"))):
+        if each.exists():
+            raise IndexUnavailable(str(file), _IS_THERE.format(each.name))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.errors import DamagedData, NotAnIndex, SchemaMismatch, SettingsMismatch
+from es_dedup.index.records import encodable
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import differences
 from es_dedup.text.hashing import TERM_BITS
@@ -143,8 +144,8 @@ def rows_in(
     connection: sqlite3.Connection, select: str, values: Iterable[str | int]
 ) -> list[tuple[Any, ...]]:
     """Rows of a statement that ends in ``IN``, for any number of ids, documents or hashes; in no order."""
-    # of an id with a null character, which no page has, SQLite would read what is before that
-    listed = json.dumps([each for each in values if "\0" not in str(each)])
+    # No page has an id with a null character or half a surrogate pair: SQLite would read what is before that, and join two halves.
+    listed = json.dumps([each for each in values if "\0" not in (text := str(each)) and encodable(text)])
     return connection.execute(f"{select} (SELECT value FROM json_each(?))", (listed,)).fetchall()
 
 
