@@ -318,7 +318,7 @@ def rows_of(batch: Any, before: int) -> Iterator[Record]:
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column of pyarrow; one that Python cannot hold as it can be held: a time beyond its years as text, text that is not UTF-8 as bytes."""
+    """The values of a column of pyarrow; one that Python cannot hold as it can be held: a time beyond its years as text, text that is not UTF-8 as bytes, else None."""
     import pyarrow as pa
 
     kind = column.type
@@ -328,7 +328,10 @@ def values_of(column: Any) -> list[Any]:
         values: list[Any] = column.to_pylist()
     except (ValueError, OverflowError):
         if len(column) == 1:
-            return list(column.cast(_holdable(kind)).to_pylist())
+            try:
+                return list(column.cast(_holdable(kind)).to_pylist())
+            except (pa.ArrowException, ValueError, OverflowError):
+                return [None]
         return [value for place in range(len(column)) for value in values_of(column.slice(place, 1))]
     return values
 
@@ -339,9 +342,13 @@ def _holdable(kind: Any) -> Any:
 
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_holdable(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_holdable(kind.value_type))
-    return pa.string() if pa.types.is_temporal(kind) else pa.binary()
+    if pa.types.is_map(kind):
+        return pa.map_(_holdable(kind.key_type), _holdable(kind.item_type))
+    if pa.types.is_nested(kind) and hasattr(kind, "value_type"):
+        return pa.large_list(_holdable(kind.value_type))
+    if pa.types.is_temporal(kind):
+        return pa.string()
+    return pa.large_binary() if pa.types.is_string(kind) or pa.types.is_large_string(kind) else kind
 
 
 def needed_columns(columns: list[str], fields: Fields) -> list[str]:

@@ -107,6 +107,15 @@ def test_failures_can_be_printed_whatever_the_names_of_the_fields(tmp_path: Path
             pa.array([{"$date": 2_932_897}, {"$date": 19_675}], pa.struct({"$date": pa.date32()})),
             "2023-11-14",
         ),
+        (
+            pa.array(
+                [{"$date": 2_932_897, "zone": 8}, {"$date": 19_675, "zone": 8}],
+                pa.struct({"$date": pa.date32(), "zone": pa.int64()}),
+            ),
+            "2023-11-14",
+        ),
+        (pa.array([[10**15], [1_700_000_000]], pa.list_(pa.timestamp("s"), 1)), "2023-11-14 22:13:20"),
+        (pa.array([[10**15], [1_700_000_000]], pa.large_list(pa.timestamp("s"))), "2023-11-14 22:13:20"),
     ],
     ids=lambda given: str(getattr(given, "type", "")),
 )
