@@ -77,7 +77,7 @@ class Readers:
     def close(self) -> None:
         """Let the processes end, a call under way within ``END_SECONDS``, and wait until they have; may be called twice."""
         self._closed, end = True, time.monotonic() + END_SECONDS
-        processes = multiprocessing.active_children()
+        processes = list((self._pool._processes or {}).values())  # noqa: SLF001 - of all children these alone are the server's
         self._pool.shutdown(wait=False, cancel_futures=True)
         for each in processes:
             each.join(max(0.0, end - time.monotonic()))

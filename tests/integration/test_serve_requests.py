@@ -29,7 +29,7 @@ import pytest
 from es_dedup import Deduplicator, Page
 from es_dedup.deduplicator.index_reader import IndexReader
 from es_dedup.serve.problems import ReaderLost
-from es_dedup.serve.readers import Readers
+from es_dedup.serve.readers import END_SECONDS, Readers
 from es_dedup.settings import load_settings
 from tests.processes import PROGRAM, ended
 from tests.serving import OTHER, TEXT, Api, browsing, problem, serving
@@ -402,6 +402,23 @@ def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
     readers.close()
     assert not failures
     assert not multiprocessing.active_children()
+
+
+def test_other_processes_of_the_program_go_on(tmp_path: Path) -> None:
+    Deduplicator.open(tmp_path / "pages.db").close()
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
+    other.start()
+    try:
+        readers = Readers(str(tmp_path / "pages.db"), load_settings(), 1)
+        assert readers.ready.wait(30)
+        begun = time.monotonic()
+        readers.close()
+        assert time.monotonic() - begun < END_SECONDS
+        assert multiprocessing.active_children() == [other]
+        assert other.exitcode is None
+    finally:
+        other.kill()
+        other.join()
 
 
 def test_a_process_ends_that_has_not_closed_those_that_read(tmp_path: Path) -> None:
