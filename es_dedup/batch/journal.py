@@ -96,7 +96,7 @@ class Journal(Generic[Known]):
                     raise ValueError(f"row {rows} is another one")
                 known = recorded if recorded.rows <= rows else self._nothing
                 recorded = self._later(index, known, int(values.get("first", 1)), rows)
-                if len(self.cached) >= CACHED_JOURNALS:
+                if journal not in self.cached and len(self.cached) >= CACHED_JOURNALS:
                     self.cached.clear()
                 self.cached[journal] = recorded
         return recorded

@@ -163,7 +163,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def _windows(self, words: WordBatch, distinct: DistinctWords) -> NDArray[np.int64]:
         """How many windows of keywords each occurrence stands in."""
-        weights = word_weights(words, distinct, self._config, chosen(self._config.idf))
+        weights = word_weights(words, distinct, self._config, chosen(self._config.idf, "multi_simhash.idf"))
         keyword = keyword_entries(weights, distinct, self._config.keywords)
         return windows_around(words, keyword[distinct.entry], self._config.context)
 

@@ -134,11 +134,11 @@ def dedup_bulk(
     """
     report = HookReport() if report is None else report
     options |= {"yield_ok": True, "ignore_status": ignore_status}
-    successes, errors = 0, list[dict[str, Any]]()
+    successes, failed, errors = 0, 0, list[dict[str, Any]]()
     for ok, item in dedup_parallel_bulk(client, actions, hook=hook, policy=policy, report=report, **options):
-        successes += ok
-        errors += () if ok else (item,)
-    return BulkResult(successes, len(errors) if stats_only else errors, report)
+        successes, failed = successes + ok, failed + (not ok)
+        errors += () if ok or stats_only else (item,)
+    return BulkResult(successes, failed if stats_only else errors, report)
 
 
 async def async_dedup_streaming_bulk(
@@ -198,13 +198,13 @@ async def async_dedup_bulk(
     """``dedup_bulk`` for an asynchronous client; arguments, result and errors are the same."""
     report = HookReport() if report is None else report
     options |= {"yield_ok": True, "ignore_status": ignore_status}
-    successes, errors = 0, list[dict[str, Any]]()
+    successes, failed, errors = 0, 0, list[dict[str, Any]]()
     async for ok, item in async_dedup_streaming_bulk(
         client, actions, hook=hook, policy=policy, report=report, **options
     ):
-        successes += ok
-        errors += () if ok else (item,)
-    return BulkResult(successes, len(errors) if stats_only else errors, report)
+        successes, failed = successes + ok, failed + (not ok)
+        errors += () if ok or stats_only else (item,)
+    return BulkResult(successes, failed if stats_only else errors, report)
 
 
 def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action], most: int) -> Iterator[Result]:

@@ -1,6 +1,7 @@
 """Annotations as they are stored in an index and exported: what format 2 wrote is read, and written again the same."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +9,7 @@ import pytest
 
 from es_dedup import Deduplicator, Relation
 from es_dedup.batch.annotations import ANNOTATIONS, FORMAT, JOURNAL, from_dict, read_jsonl
+from es_dedup.batch.journal import CACHED_JOURNALS
 from es_dedup.errors import DamagedData, InputError, SchemaMismatch
 from es_dedup.model.annotations import Annotation, Label
 
@@ -100,3 +102,13 @@ def test_what_is_damaged_is_named(tmp_path: Path, change: tuple[str, str]) -> No
 def test_a_line_that_is_no_label_is_named(line: str) -> None:
     with pytest.raises(InputError, match=r"x:2: no label"):
         list(read_jsonl([LINES[0], line], "x"))
+
+
+def test_a_process_keeps_the_labels_of_as_many_indices_as_it_says() -> None:
+    JOURNAL.cached.clear()
+    with ExitStack() as opened:
+        indices = [opened.enter_context(Deduplicator.open(":memory:"))._index for _ in range(CACHED_JOURNALS)]
+        for index in (*indices, indices[0]):
+            JOURNAL.record(index, STORED)
+        assert len(JOURNAL.cached) == CACHED_JOURNALS
+    JOURNAL.cached.clear()

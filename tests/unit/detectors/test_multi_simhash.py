@@ -164,3 +164,9 @@ def test_bytes_of_another_version_are_refused() -> None:
     assert len(payload) == 17
     with pytest.raises(ValueError, match="version 1"):
         detector.unpack(b"\x02" + payload[1:])
+
+
+def test_a_file_of_idf_that_is_gone_is_named_by_its_setting() -> None:
+    method = MultiSimhash(MultiSimhashConfig(idf="/nowhere/words.idf"), NONE)
+    with pytest.raises(ConfigError, match=r"multi_simhash\.idf: .*words\.idf cannot be read"):
+        method.featurise_many([Content("泵站检修完成，居民恢复正常用水。" * 5)])

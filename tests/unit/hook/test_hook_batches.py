@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pytest
 from elasticsearch.helpers import BULK_FLUSH
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup import Settings
-from es_dedup.hook import DedupHook, SourceFields
+from es_dedup.hook import DedupHook, SourceFields, bulk
 from es_dedup.hook.bulk import batches
 from es_dedup.hook.documents import Batch, item_of
 from es_dedup.hook.run import Run
@@ -21,7 +23,7 @@ from es_dedup.index.source_index import DedupField
 from tests.hooked import Inline
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import AsyncIterator, Iterator
 
 NOBODY: Any = None
 HOOK = DedupHook(EmbeddedIndex(":memory:", features={}), NOBODY, SourceFields("text"), Settings())
@@ -142,3 +144,29 @@ class TestResults:
             hook.dispatcher = Inline(hook)
             with pytest.raises(ValueError, match="mark"):
                 hook.process([{"_index": "i", "text": "x"}], policy="skip")
+
+
+class Failed(dict[str, Any]):
+    """An item that was not written, which can be watched."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def test_of_failures_that_are_only_counted_none_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = WeakSet[Failed]()
+
+    def failures() -> Iterator[tuple[bool, dict[str, Any]]]:
+        for _ in range(100):
+            item = Failed(index={"status": 400})
+            kept.add(item)
+            yield False, item
+            assert len(kept) < 3
+
+    async def failing(*_: Any, **__: Any) -> AsyncIterator[tuple[bool, dict[str, Any]]]:
+        for each in failures():
+            yield each
+
+    monkeypatch.setattr(bulk, "dedup_parallel_bulk", lambda *_, **__: failures())
+    monkeypatch.setattr(bulk, "async_dedup_streaming_bulk", failing)
+    assert bulk.dedup_bulk(NOBODY, [], hook=HOOK, stats_only=True) == (0, 100)
+    assert asyncio.run(bulk.async_dedup_bulk(NOBODY, [], hook=HOOK, stats_only=True)) == (0, 100)
