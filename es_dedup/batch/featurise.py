@@ -215,9 +215,23 @@ def make_chunk(
             for (page, _, skipped), has in zip(kept, words, strict=True)
         ],
     )
-    given = [page.published for page, _, _ in kept]
-    unread = sum(isinstance(each, str) and bool(each.strip()) and _moment(each) is None for each in given)
+    unread = sum(_time_is_unread(page) for page, _, _ in kept)
     return Chunk(records, table, failed, len(pages), unread)
+
+
+def _time_is_unread(page: Page) -> bool:
+    given = page.published
+    return isinstance(given, str) and bool(given.strip()) and _moment(given) is None
+
+
+def notes_on(page: Page, *, has_words: bool) -> tuple[str, ...]:
+    """What a decision on a page lacks: text to compare, or the time that was given for it."""
+    notes = []
+    if not has_words:
+        notes.append("there is no text to compare")
+    if _time_is_unread(page):
+        notes.append("the time of publication that was given cannot be read and is left out")
+    return tuple(notes)
 
 
 def pages_of(

@@ -14,7 +14,15 @@ from es_dedup import settings as config
 from es_dedup.batch import annotations as labels
 from es_dedup.batch.clusters import CLUSTERS_PENDING, QUICK_PAGES, attached, remove_pages, write_session
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
+from es_dedup.batch.featurise import (
+    checked_id,
+    checked_ids,
+    checked_page,
+    checked_pages,
+    chunks,
+    name_of,
+    notes_on,
+)
 from es_dedup.batch.ingest import Ingest, PageInput
 from es_dedup.batch.override_changes import add_override, apply_ignored, end_override, merge_overrides
 from es_dedup.batch.overrides import load_constraints, load_ignored
@@ -117,11 +125,14 @@ class Deduplicator(IndexReader):
             constraints = self._constraints or load_constraints(self._index)
             by_people = self._decided_by_people(compared.pages, constraints)[0]
             verdicts = tuple(with_overridden(by_people, compared.related(0)))
+            notes = notes_on(page, has_words=page.id not in report.skipped_pages)
         else:
             assigned, edges = self._index.assignments([page.id]), self._index.edges_of([page.id])
             decision = decision or stored_decision(page.id, assigned[page.id], edges)
-            verdicts = self.check(page).verdicts
-        return replace(decision, verdicts=verdicts[: self._given.index.limit])
+            checked = self.check(page)
+            verdicts, notes = checked.verdicts, checked.notes
+        limit = self._given.index.limit
+        return replace(decision, verdicts=verdicts[:limit], notes=decision.notes + notes)
 
     def add_many(
         self,

@@ -267,6 +267,7 @@ class IndexReader(Closing):
             row = next(rows)
             related = with_overridden(by_people[row], compared.related(row))
             notes = (*overruled(by_people[row]), *compared.use[row].notes())
+            notes += featurise.notes_on(page, has_words=bool(asked.table.has_words[row]))
             cut = compared.inconclusive.get(row, "")
             decisions.append(decide(page.id, related, assigned, inconclusive=cut, notes=notes))
         return decisions

@@ -130,6 +130,12 @@ class TestAddMany:
         with pytest.raises(ValueError, match="'none': neither text nor html"):
             dedup.add(Page("none"))
         assert "neither" in dedup.check(Page("none")).notes[0]
+        lacking = Page("lacking", html="<p>", published="gestern")
+        notes = (
+            "there is no text to compare",
+            "the time of publication that was given cannot be read and is left out",
+        )
+        assert [ask(lacking).notes for ask in (dedup.check, dedup.add, dedup.add)] == [notes] * 3
 
     def test_of_several_pages_with_one_id_the_last_wins(self, dedup: Deduplicator) -> None:
         given = [story(70, "twice"), story(1, "twice", day=5), story(1, "twice", day=5)]
