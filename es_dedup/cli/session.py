@@ -15,6 +15,8 @@ from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.errors import ConfigError, DedupError, IndexError_, MissingExtra, NotAnIndex, SettingsDiffer
 
 if TYPE_CHECKING:
+    import typer
+
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
@@ -238,14 +240,8 @@ class Session:
             self.output.warn(str(differ))
 
 
-def session_of(context: Any) -> Session:
+def session_of(context: typer.Context) -> Session:
     """The session of a command's context."""
-    session = context.obj
-    if not isinstance(session, Session):
-        raise TypeError(f"no session in this context: {session!r}")
-    names = []
-    while context.parent is not None:
-        names.append(context.info_name)
-        context = context.parent
-    session.output.command = " ".join(reversed(names))
+    session: Session = context.obj
+    session.output.command = context.command_path.removeprefix(context.find_root().command_path).strip()
     return session
