@@ -17,7 +17,6 @@ from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.deduplicator.index_reader import IndexReader
 
 Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
 Author = Annotated[str, typer.Option(help="Who decides; kept with the decision.", envvar="USER")]
@@ -26,38 +25,36 @@ PageId = Annotated[str, typer.Argument(help="Id or URL of a stored page.")]
 
 def different(session: Session, left: PageId, right: PageId, *, reason: Reason, author: Author) -> None:
     """Never put two pages into one cluster, not through a third page either."""
-    _change(
-        session,
-        lambda dedup: dedup.override_different(*_named(dedup, left, right), reason=reason, author=author),
-    )
+    _decide(session, OverrideKind.DIFFERENT, left, right, reason=reason, author=author)
 
 
 def same(session: Session, left: PageId, right: PageId, *, reason: Reason, author: Author) -> None:
     """Always put two pages into one cluster, whatever the rules say."""
-    _change(
-        session, lambda dedup: dedup.override_same(*_named(dedup, left, right), reason=reason, author=author)
-    )
+    _decide(session, OverrideKind.SAME, left, right, reason=reason, author=author)
 
 
 def canonical(session: Session, page: PageId, *, reason: Reason, author: Author) -> None:
     """Make a page the canonical document of its cluster."""
-    _change(
-        session, lambda dedup: dedup.override_canonical(*_named(dedup, page), reason=reason, author=author)
-    )
+    _decide(session, OverrideKind.CANONICAL, page, reason=reason, author=author)
 
 
-def _named(dedup: IndexReader, *names: str) -> list[str]:
-    """The pages that ids or URLs name.
+def _decide(session: Session, kind: OverrideKind, *names: str, reason: str, author: str) -> None:
+    """Decide on the pages that ids or URLs name.
 
     Raises:
         typer.BadParameter: a URL of several pages.
     """
-    found = dedup.ids_of(names)
-    for name, ids in found.items():
-        if len(ids) > 1:
-            advice = f"name one by its id, such as {ids[0]}"
-            raise typer.BadParameter(f"{name} is the URL of {len(ids)} pages: {advice}")
-    return [found[name][0] for name in names]
+
+    def decide(dedup: Deduplicator) -> OverrideReport:
+        found = dedup.ids_of(names)
+        for name, ids in found.items():
+            if len(ids) > 1:
+                advice = f"name one by its id, such as {ids[0]}"
+                raise typer.BadParameter(f"{name} is the URL of {len(ids)} pages: {advice}")
+        method: Callable[..., OverrideReport] = getattr(dedup, f"override_{kind}")
+        return method(*(found[name][0] for name in names), reason=reason, author=author)
+
+    _change(session, decide)
 
 
 def ignore(session: Session, *, site: str, text: str, reason: Reason, author: Author) -> None:
