@@ -180,21 +180,25 @@ def _read_pipe(path: Path, options: ReadOptions) -> Items:
             yield from _read_source(pipe, _Found.BY_NAME, options)
 
 
-def _files_below(folder: str, ignored: Counter[str]) -> Iterator[Path | InputFailure]:
-    """All files, each folder's entries by name."""
-    try:
-        with os.scandir(folder) as listed:
-            entries = sorted(listed, key=lambda entry: entry.name)
-    except OSError as error:
-        yield failure_of(folder, error)
-        return
-    for entry in entries:
-        if entry.is_symlink() and Path(entry.path).is_dir():  # the entry's own is_dir raises for a loop
-            ignored["links to folders"] += 1
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _files_below(entry.path, ignored)
-        else:
-            yield Path(entry.path)
+def _files_below(root: str, ignored: Counter[str]) -> Iterator[Path | InputFailure]:
+    """All files, each folder's entries by name; a stack in place of recursion, for any depth."""
+    stack = [(root, True)]
+    while stack:
+        path, is_folder = stack.pop()
+        if not is_folder:
+            yield Path(path)
+            continue
+        try:
+            with os.scandir(path) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name, reverse=True)
+        except OSError as error:
+            yield failure_of(path, error)
+            continue
+        for entry in entries:
+            if entry.is_symlink() and Path(entry.path).is_dir():  # the entry's own is_dir raises for a loop
+                ignored["links to folders"] += 1
+            else:
+                stack.append((entry.path, entry.is_dir(follow_symlinks=False)))
 
 
 def is_page_file(path: Path) -> bool:
