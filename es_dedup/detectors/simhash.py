@@ -183,7 +183,7 @@ def _word_features(
     keep = letters[ends] > letters[starts]
     starts, ends = starts[keep], ends[keep]
     hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _WORD_BASE)
-    weights = None if idf is None else _rarity(cut.distinct, idf)[cut.ids[keep]]
+    weights = None if idf is None else _rarity(cut.distinct(), idf)[cut.ids[keep]]
     return hashes, np.searchsorted(offsets, starts, side="right") - 1, weights
 
 

@@ -24,8 +24,6 @@ from es_dedup.text.idf import file_of_jieba
 from es_dedup.text.normalise import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 DEFAULT: Final = "jieba"
@@ -41,14 +39,22 @@ class CutText(NamedTuple):
     """The words of a text, white space and punctuation included.
 
     Attributes:
-        distinct: each word once, by first appearance.
-        ids: place of each word among these, in the order of the text.
+        text: as it was given.
+        ids: number of each word, by first appearance.
         starts: place of its first character.
+        facts: where the first appearance of each number begins and ends, and the number that the segmenter gives the word, 0 where
+            it gives none; shape (distinct words, 3).
     """
 
-    distinct: Sequence[str]
+    text: str
     ids: NDArray[np.int64]
     starts: NDArray[np.int64]
+    facts: NDArray[np.int64]
+
+    def distinct(self, some: slice | NDArray[np.int64] = slice(None)) -> list[str]:
+        """The words of some numbers."""
+        begins, ends, _ = self.facts[some].T.tolist()
+        return [self.text[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
 
 class Segmenter(ABC):
@@ -63,7 +69,7 @@ class Segmenter(ABC):
     def cut(self, text: str) -> list[str]:
         """Words in order; joined they give the text again."""
         found = self.cut_codes(encode([text])[0])
-        return [found.distinct[number] for number in found.ids.tolist()]
+        return list(map(found.distinct().__getitem__, found.ids.tolist()))
 
     @abstractmethod
     def tag(self, word: str) -> str:
@@ -80,9 +86,8 @@ class NativeSegmenter(Segmenter):
 
     def cut_codes(self, codes: NDArray[np.uint32]) -> CutText:
         """See ``Segmenter``."""
-        ids, starts, places = self._dictionary.cut(codes)
-        text = decode(codes)
-        return CutText([text[start:end] for start, end in places], ids, starts)
+        ids, starts, facts = self._dictionary.cut(codes)
+        return CutText(decode(codes), ids, starts, facts.reshape(-1, 3))
 
     def tag(self, word: str) -> str:
         """See ``Segmenter``."""
@@ -109,12 +114,14 @@ class JiebaSegmenter(Segmenter):
 
     def cut_codes(self, codes: NDArray[np.uint32]) -> CutText:
         """See ``Segmenter``."""
-        cut = self.cut(decode(codes))
+        text = decode(codes)
+        cut = self.cut(text)
         number: defaultdict[str, int] = defaultdict(count().__next__)
         ids = np.fromiter(map(number.__getitem__, cut), dtype=np.int64, count=len(cut))
-        distinct = list(number)
-        sizes = np.array([len(word) for word in distinct], dtype=np.int64)[ids]
-        return CutText(distinct, ids, np.cumsum(sizes) - sizes)
+        ends = np.cumsum(np.fromiter(map(len, cut), dtype=np.int64, count=len(cut)))
+        starts = np.append(0, ends)[:-1]
+        first = np.unique(ids, return_index=True)[1]
+        return CutText(text, ids, starts, np.stack((starts[first], ends[first], 0 * first), axis=1))
 
     def cut(self, text: str) -> list[str]:
         """See ``Segmenter``."""

@@ -22,11 +22,10 @@ from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from es_dedup.text.normalise import TextBatch
+    from es_dedup.text.segment import CutText
 
 KEPT_CHARACTERS: Final = 1 << 19
 """Of all words whose facts a process keeps: some tens of megabytes."""
@@ -74,22 +73,30 @@ class _Vocabulary:
 
     def _begin(self) -> None:
         self._numbers, self._facts, self._characters = _Numbers(), np.zeros(1, dtype=_FACTS), 0
+        self._cut = np.full(1, -1, dtype=np.int64)  # by the segmenter's number, which spares making the word
 
-    def of(self, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str], NDArray[np.void]]:
-        """The number of each word; and, by number, the words met so far and their ``_FACTS``. A stem is named by its number, -1: the word is no content word."""
+    def of(self, cut: CutText) -> tuple[NDArray[np.int64], list[str], NDArray[np.void]]:
+        """The number of each distinct word; and, by number, the words met so far and their ``_FACTS``. A stem is named by its number, -1: the word is no content word."""
         with self._lock:
             if self._characters > KEPT_CHARACTERS:
                 self._begin()
             try:
-                return self._of(words)
+                return self._of(cut)
             except BaseException:  # an interrupt leaves words that have a number but no facts
                 self._begin()
                 raise
 
-    def _of(self, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str], NDArray[np.void]]:
+    def _of(self, cut: CutText) -> tuple[NDArray[np.int64], list[str], NDArray[np.void]]:
         met = self._numbers.words
-        before = len(met)
-        numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
+        before, given = len(met), cut.facts[:, 2]
+        if (more := int(given.max(initial=0)) + 1 - len(self._cut)) > 0:
+            self._cut = np.append(self._cut, np.full(more, -1))
+        numbers = self._cut[given]
+        (asked,) = np.nonzero(numbers < 0)
+        words = cut.distinct(asked)
+        numbers[asked] = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
+        self._cut[given[asked]] = numbers[asked]
+        self._cut[0] = -1
         new: list[tuple[int, int, Speech, int]] = []
         while before + len(new) < len(met):
             new.append(self._look_at(met[before + len(new)]))  # whose stem may be new, too
@@ -173,7 +180,7 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     edges = batch.offsets + np.arange(len(batch) + 1)
     cut = segmenter(by).cut_codes(codes)
-    numbers, met, facts = _vocabulary(by).of(cut.distinct)
+    numbers, met, facts = _vocabulary(by).of(cut)
     stems = facts["stem"][numbers]
     known = np.flatnonzero(stems >= 0)
     distinct, first, place = np.unique(stems[known], return_index=True, return_inverse=True)

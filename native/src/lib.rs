@@ -41,7 +41,7 @@ mod es_dedup_native {
 
     /// Raised when any function takes or gives anything else than before, other results too; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 8;
+    const INTERFACE: u32 = 9;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
@@ -317,16 +317,15 @@ mod es_dedup_native {
             self.0.tag(word)
         }
 
-        /// Number of each word by first appearance, where each begins, and for each number where its first one stands.
-        #[expect(clippy::type_complexity, reason = "a tuple of arrays")]
+        /// Number of each word by first appearance, where each begins, and three facts of each number, see `Words`.
         fn cut<'py>(
             &self,
             py: Python<'py>,
             codes: Array<'py, u32>,
-        ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, i64>, Vec<(i64, i64)>)> {
+        ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, i64>, NewArray<'py, i64>)> {
             let codes = codes.as_slice()?;
             let found = without_lock(py, || self.0.cut(codes))?;
-            Ok((found.ids.into_pyarray(py), found.starts.into_pyarray(py), found.distinct))
+            Ok((found.ids.into_pyarray(py), found.starts.into_pyarray(py), found.distinct.into_pyarray(py)))
         }
     }
 }

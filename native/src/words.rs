@@ -126,14 +126,14 @@ impl Dictionary {
         let mut numbers: HashMap<u64, i64, BuildHasherDefault<Mixer>> = HashMap::default();
         let mut unknown: HashMap<&[u32], i64> = HashMap::new();
         let mut add = |from: usize, to: usize, node: u32| {
-            let new = words.distinct.len() as i64;
+            let new = words.distinct.len() as i64 / 3;
             let number = match (node, to - from) {
                 (ROOT, 1) => *numbers.entry(u64::from(codes[from])).or_insert(new),
                 (ROOT, _) => *unknown.entry(&codes[from..to]).or_insert(new),
                 _ => *numbers.entry(key(node, 0)).or_insert(new),
             };
             if number == new {
-                words.distinct.push((from as i64, to as i64));
+                words.distinct.extend([from as i64, to as i64, i64::from(node)]);
             }
             words.ids.push(number);
             words.starts.push(from as i64);
@@ -219,8 +219,8 @@ pub struct Words {
     pub ids: Vec<i64>,
     /// Where each begins.
     pub starts: Vec<i64>,
-    /// Where the first appearance of each number begins and ends.
-    pub distinct: Vec<(i64, i64)>,
+    /// Of each number where its first appearance begins and ends, and the word's node, 0 where the dictionary does not have it.
+    pub distinct: Vec<i64>,
 }
 
 fn key(node: u32, code: u32) -> u64 {

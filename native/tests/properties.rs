@@ -103,7 +103,8 @@ proptest! {
         let mut again = Vec::new();
         for (&id, &start) in words.ids.iter().zip(&words.starts) {
             prop_assert_eq!(start as usize, again.len());
-            let (from, to) = words.distinct[id as usize];
+            let at = 3 * id as usize;
+            let (from, to) = (words.distinct[at], words.distinct[at + 1]);
             prop_assert!(from < to && from <= start);
             again.extend_from_slice(&codes[from as usize..to as usize]);
         }
