@@ -92,7 +92,9 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
         else:
             weighed = [_weights(each, sample, most) for each in (grams, clauses)]
         noise = _noise(periods, sites, config, most)
-        return Statistics(*weighed[0], *weighed[1], noise, placeholders, len(corpus))
+    del samples, sample
+    release_memory()
+    return Statistics(*weighed[0], *weighed[1], noise, placeholders, len(corpus))
 
 
 def store_statistics(index: Index, statistics: Statistics, packed: bytes, settings: Settings) -> None:
