@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup import native
-from es_dedup.text.ragged import components, offsets_of
+from es_dedup.text.ragged import components, offsets_of, sorted_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,11 +53,12 @@ class Graphs:
     ) -> Graphs:
         """Graphs from edges, in any order."""
         count = int(offsets[-1])
-        keys = np.concatenate((left * count + right, right * count + left))
-        keys.sort()
-        keys = keys[np.diff(keys, prepend=-1) > 0]
-        source = keys // max(count, 1)
-        return cls(offsets, offsets_of(source, count), keys - source * count)
+        keys = sorted_distinct(np.minimum(left, right) * count + np.maximum(left, right))
+        low, high = np.divmod(keys, max(count, 1))
+        source, target = np.concatenate((low, high)), np.concatenate((high, low))
+        # numbers of 16 bits are sorted in as many steps as there are
+        order = np.argsort(source.astype(np.min_scalar_type(count)), kind="stable")
+        return cls(offsets, offsets_of(source[order], count), target[order])
 
     def keep(self, nodes: NDArray[np.bool_]) -> Graphs:
         """The graphs of those nodes alone; shape of ``nodes``: (nodes,)."""
