@@ -145,6 +145,8 @@ def _open_closed_streams() -> None:
 def run() -> None:
     """Entry point of the console script."""
     gc.set_threshold(20_000)  # imports and a short command make no garbage worth looking for
+    # numpy would start threads that multiply matrices, and wait for work on all processors at first; there are no matrices
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_closed_streams()
     handle_signals()
     app()
