@@ -1,16 +1,14 @@
 """How much longer do the paths of a network get when one node is taken away? Bit-parallel breadth-first search.
 
 Each node has a set of bits: the nodes from which it has been reached, in the whole graph and in the graph without each of the nodes
-to take away, one after the other in one number. One level of the search joins the numbers of a node's neighbours to its own, so all
-sources and all removed nodes advance together. The numbers of bits give the sum of all distances, so results are whole numbers and exact.
+to take away. One level of the search joins the sets of a node's neighbours to its own, so all sources and all removed nodes advance
+together. The numbers of bits give the sum of all distances, so results are whole numbers and exact.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
-from operator import or_
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORD_BITS: Final = 64
+BLOCK_WORDS: Final = 1 << 20  # of the rows of all neighbours, searched together: 8 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,40 +103,33 @@ def removal_sums(
             graphs.offsets, graphs.starts, graphs.neighbours, removed, removed_offsets, native.threads()
         )
         return found
-    sums = [
-        _removal_sums(graphs, graph, removed[low:high])
-        for graph, (low, high) in enumerate(pairwise(removed_offsets.tolist()))
-        if low < high
-    ]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *sums])
+    sums = [np.zeros(0, dtype=np.int64)]
+    for graph, (low, high) in enumerate(pairwise(removed_offsets.tolist())):
+        first, last = graphs.offsets[graph : graph + 2].tolist()
+        words = int(graphs.starts[last] - graphs.starts[first]) * -(-(last - first) // WORD_BITS)
+        at_once = max(1, BLOCK_WORDS // max(words, 1))
+        pieces = (removed[at : min(at + at_once, high)] for at in range(low, high, at_once))
+        sums += [_removal_sums(graphs, first, last, some) for some in pieces]
+    return np.concatenate(sums)
 
 
-def _removal_sums(graphs: Graphs, graph: int, removed: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``removal_sums`` of one graph."""
-    first, last = graphs.offsets[graph : graph + 2].tolist()
-    nodes, variants = last - first, len(removed) + 1  # variant 0 is the graph as it is
-    near = [
-        (graphs.neighbours[start:end] - first).tolist()
-        for start, end in pairwise(graphs.starts[first : last + 1].tolist())
-    ]
-    words = -(-nodes // WORD_BITS)  # of the nodes of one variant
-    width = words * WORD_BITS
-    everywhere = sum(1 << width * variant for variant in range(variants))
-    reach = [everywhere << node for node in range(nodes)]
-    left = {
-        node: ~(((1 << width) - 1) << width * at) for at, node in enumerate((removed - first).tolist(), 1)
-    }
-    counts: list[NDArray[np.int64]] = []
+def _removal_sums(graphs: Graphs, first: int, last: int, removed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``removal_sums`` of the graph of nodes from one to before another; variant 0 is the graph as it is."""
+    nodes, starts = np.arange(last - first), graphs.starts[first : last + 1]
+    neighbours = graphs.neighbours[starts[0] : starts[-1]] - first
+    reach = np.zeros((len(nodes), len(removed) + 1, -(-len(nodes) // WORD_BITS)), dtype=np.uint64)
+    reach[nodes, :, nodes // WORD_BITS] = (np.uint64(1) << (nodes % WORD_BITS).astype(np.uint64))[:, None]
+    rows = reach.reshape(len(nodes), -1)
+    gone = removed - first, np.arange(1, len(removed) + 1)
+    counts: list[NDArray[np.int64]] = []  # pairs joined so far, by variant
     while len(counts) < 2 or not np.array_equal(counts[-1], counts[-2]):  # noqa: PLR2004 - until nothing grows
-        for node, variants_left in left.items():
-            reach[node] &= variants_left
-        rows = b"".join(bits.to_bytes(variants * words * 8, "little") for bits in reach)
-        found = np.bitwise_count(np.frombuffer(rows, dtype="<u8")).reshape(nodes, variants, words)
-        counts.append(found.sum(axis=(0, 2), dtype=np.int64))
-        reach = [reduce(or_, map(reach.__getitem__, near[node]), reach[node]) for node in range(nodes)]
+        reach[gone] = 0
+        counts.append(np.bitwise_count(reach).sum(axis=0, dtype=np.int64).sum(axis=1))
+        if len(neighbours):
+            rows |= np.bitwise_or.reduceat(rows[neighbours], starts[:-1] - starts[0], axis=0)
     levels = np.stack(counts)
     joined = levels[-1]
     diameter = int((levels[:, 0] < joined[0]).sum())
-    lost = (nodes - 1) ** 2 - joined
+    lost = (len(nodes) - 1) ** 2 - joined
     sums: NDArray[np.int64] = (joined - levels).sum(axis=0) + lost * (diameter + 1)
     return sums[1:]
