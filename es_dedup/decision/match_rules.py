@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 RECURRING_DAYS: Final = 30
 SHORT_UNITS: Final = 100  # below: a notice
-WHOLE: Final = 0.99  # cover of a notice that stands whole in the other page: one word of its own costs more
 
 
 def _contained_without_titles(facts: PairFacts) -> Floats:
@@ -144,8 +143,8 @@ RULES: Final = (
     Rule(
         "much the same again on another day",
         (DAYS >= 1, DUPLICATES.yes, EXACT.no),
-        ((UNITS < SHORT_UNITS, LESSER < 0.85, BETTER < WHOLE), (UNITS < LONG_UNITS, DAYS >= RECURRING_DAYS)),
-        "notices that follow a template, which have words of their own each time, and those that recur every month",
+        ((UNITS < SHORT_UNITS, LESSER < 0.85), (UNITS < LONG_UNITS, DAYS >= RECURRING_DAYS)),
+        "notices that follow a template, and those that recur every month",
         SERIES,
     ),
     Rule(

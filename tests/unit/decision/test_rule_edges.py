@@ -67,7 +67,6 @@ NOTE: Final = Pair(cover=0.95, right_cover=0.4, shared_tokens=200)
     ("rule", "pair", "rejected", "accepted"),
     [
         (SAME_AGAIN, Pair(days=1, shared_tokens=99), {"cover": 0.8499}, {"cover": 0.85}),
-        (SAME_AGAIN, Pair(days=1, shared_tokens=99, right_cover=0.8), {"cover": 0.9899}, {"cover": 0.99}),
         (DISTINGUISHED, Pair(), {"foreign_lost": 10}, {"foreign_lost": 9}),
         (DISTINGUISHED, Pair(foreign_lost=5, lost_numbers=3), {"cover": 0.9499}, {"cover": 0.95}),
         (DISTINGUISHED, Pair(lost_numbers=3), {"foreign_lost": 5}, {"foreign_lost": 4}),
