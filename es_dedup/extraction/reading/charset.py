@@ -21,7 +21,7 @@ _BOMS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _META: Final = re.compile(
-    rb"""<meta[^>]{0,300}?charset\s{0,9}=\s{0,9}["']?\s{0,9}([a-zA-Z0-9_.:-]{2,40})""", re.IGNORECASE
+    rb"""<meta[^<>]{0,300}?charset\s{0,9}=\s{0,9}["']?\s{0,9}([a-zA-Z0-9_.:-]{2,40})""", re.IGNORECASE
 )
 _XML: Final = re.compile(
     rb"""<\?xml[^>]{0,100}?encoding\s{0,9}=\s{0,9}["']([a-zA-Z0-9_.:-]{2,40})""", re.IGNORECASE

@@ -2,6 +2,7 @@
 
 import codecs
 import encodings.aliases
+import time
 
 import pytest
 from hypothesis import given
@@ -123,6 +124,12 @@ def test_bytes_without_any_look_still_give_text() -> None:
     assert decode(b"\x80").text
     assert decode(b"<p>\xff\xff\xff\xff</p>" * 10).text.startswith("<p>")
     assert decode(b"a" * 500_000 + CHINESE.encode("gbk")).text.endswith(CHINESE)
+
+
+def test_a_page_of_tags_that_declare_nothing_takes_no_time() -> None:
+    begun = time.process_time()
+    assert declared_in_markup(b"<meta " * 1_000_000) is None
+    assert time.process_time() - begun < 1
 
 
 @given(st.binary(max_size=400))
