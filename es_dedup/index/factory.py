@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -29,7 +29,7 @@ from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import DEFAULT, search_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.errors import Difference
     from es_dedup.index.elastic.address import Address
@@ -263,15 +263,19 @@ def must_be_place(path: str | Path) -> None:
         )
 
 
-def online_copy(origin: str | Path, place: str | Path) -> Index:
-    """A copy of an index in a file, made by ``EmbeddedIndex.copy_to``, to be read and closed: one that is opened for reading only leaves its log.
+@contextmanager
+def online_copy(origin: str | Path, place: str | Path) -> Iterator[Index]:
+    """A copy of an index in a file, to be read in the block, and in its place afterwards; see ``EmbeddedIndex.copy_to``.
 
     Raises:
         IndexError_: the original cannot be read, or the copy cannot be made.
     """
-    with EmbeddedIndex(origin, features=None, read_only=True) as source:
-        source.copy_to(place)
-    return EmbeddedIndex(place, features=None)
+    with (
+        EmbeddedIndex(origin, features=None, read_only=True) as source,
+        source.copy_to(place) as part,
+        EmbeddedIndex(part, features=None) as copy,  # for reading only it would leave its log
+    ):
+        yield copy
 
 
 is_remote: Final = is_address

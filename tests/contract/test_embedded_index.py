@@ -105,7 +105,8 @@ def test_same_answers(
 def test_a_copy_of_an_index_in_memory_has_its_postings(tmp_path: Path) -> None:
     with EmbeddedIndex(":memory:", features=FEATURES) as index:
         index.put_many([record("a", [1])])
-        index.copy_to(tmp_path / "copy.db")
+        with index.copy_to(tmp_path / "copy.db"):
+            pass
     with EmbeddedIndex(tmp_path / "copy.db", features=FEATURES) as copy:
         assert posting_counts(copy, 1) == [1]
 
@@ -132,14 +133,15 @@ class TestCopy:
     ) -> None:
         place = tmp_path / "copy.db"
         monkeypatch.setattr("os.fsync", lambda _: place.write_bytes(b"of another process"))
-        with pytest.raises(IndexUnavailable, match=r"copy\.db is there"):
-            stored.copy_to(place)
+        with pytest.raises(IndexUnavailable, match=r"copy\.db is there"), stored.copy_to(place):
+            pass
         assert place.read_bytes() == b"of another process"
 
     def test_a_link_is_followed(self, stored: EmbeddedIndex, tmp_path: Path) -> None:
         link = tmp_path / "link.db"
         link.symlink_to(tmp_path / "copy.db")
-        stored.copy_to(link)
+        with stored.copy_to(link):
+            pass
         assert link.is_symlink()
         assert (tmp_path / "copy.db").is_file()
 
@@ -147,13 +149,17 @@ class TestCopy:
         self, stored: EmbeddedIndex, tmp_path: Path
     ) -> None:
         (tmp_path / f"copy.db.{os.getpid()}.part").write_bytes(b"half a copy")
-        stored.copy_to(tmp_path / "copy.db")
+        with stored.copy_to(tmp_path / "copy.db"):
+            pass
         with EmbeddedIndex(tmp_path / "copy.db", features=FEATURES) as copy:
             assert copy.count() == 1
 
     def test_a_missing_folder_is_named(self, stored: EmbeddedIndex, tmp_path: Path) -> None:
-        with pytest.raises(IndexUnavailable, match=f"the folder {tmp_path / 'no'} does not exist"):
-            stored.copy_to(tmp_path / "no" / "copy.db")
+        with (
+            pytest.raises(IndexUnavailable, match=f"the folder {tmp_path / 'no'} does not exist"),
+            stored.copy_to(tmp_path / "no" / "copy.db"),
+        ):
+            pass
 
 
 class TestColumns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sqlite3
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -240,6 +241,12 @@ class TestFileToFile:
             resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
         assert not fresh.exists()
         ran("index", "copy", place, code=2)
+
+    def test_a_copy_that_cannot_be_read_does_not_take_its_place(self, place: Path) -> None:
+        with closing(sqlite3.connect(place)) as damaged, damaged:
+            damaged.execute("UPDATE texts SET body = substr(body, 1, 20) WHERE doc = 3")
+        assert self.copy(place, place.with_name("copy.db")) == 1
+        assert not place.with_name("copy.db").exists()
 
 
 def test_through_the_ports_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

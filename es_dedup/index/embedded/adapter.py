@@ -19,6 +19,7 @@ from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from es_dedup.index.cluster_changes import Assignment
@@ -242,8 +243,11 @@ class EmbeddedIndex(TextSearch, ClusterTables):
     def refresh(self) -> None:
         """See ``Index.refresh``: every reader sees what a call has returned from."""
 
-    def copy_to(self, place: str | Path) -> None:
-        """Write a copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
+    def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
+        """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
+
+        Args:
+            place: where the copy goes when the block ends without an error; in the block it is in another file, whose path is given.
 
         Raises:
             IndexUnavailable: it cannot be written, or is there.
@@ -251,7 +255,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         """
         with self._connection.reading() as connection:
             self._store_later_postings(connection)
-        self._connection.copy_to(place)
+        return self._connection.copy_to(place)
 
     def _store_later_postings(self, connection: sqlite3.Connection) -> None:
         if self._posted is not None:

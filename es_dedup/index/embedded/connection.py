@@ -169,7 +169,8 @@ class Connection:
             with self._sqlite as connection:
                 yield connection
 
-    def copy_to(self, place: str | Path) -> None:
+    @contextmanager
+    def copy_to(self, place: str | Path) -> Iterator[Path]:
         """Write all that is committed to a new file; see ``EmbeddedIndex.copy_to``."""
         whole = Path(os.path.realpath(place))
         if not whole.parent.is_dir():
@@ -185,6 +186,7 @@ class Connection:
                     copy.execute("PRAGMA journal_mode = WAL")
             with part.open("rb+") as stream:
                 os.fsync(stream.fileno())
+            yield part
             _must_be_free(whole)
             part.replace(whole)
         except OSError as error:
