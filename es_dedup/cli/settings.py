@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def config(session: Session) -> None:
-    """Show every setting with its value and where it comes from, and which ones differ from those of the index.
+    """Show every setting with its value and where it comes from, and which given ones differ from those of the index.
+
+    A setting that nobody has given has the value that the index records.
 
     Files that settings in use name are read, and one that cannot be used is an error.
     """
@@ -25,8 +27,13 @@ def config(session: Session) -> None:
 
     output = session.output
     _read_files(session.settings)
-    lines = [_of_the_preset(line, session.settings.decision) for line in describe(session.settings)]
-    differences, problem = _differences(session)
+    in_force, differences, problem = _compared(session)
+    own = (_of_the_preset(line, session.settings.decision) for line in describe(session.settings))
+    shown = (_of_the_preset(line, in_force.decision) for line in describe(in_force))
+    lines = [
+        line if line.value == now.value else replace(line, value=now.value, origin="index")
+        for line, now in zip(own, shown, strict=True)
+    ]
     output.emit({"settings": lines, "differences": differences, "problem": problem})
     output.table(("setting", "value", "values", "from", "shapes features", "meaning"), map(_row, lines))
     for each in (*differences, *filter(None, [problem])):
@@ -70,15 +77,21 @@ def _of_the_preset(line: SettingLine, decision: DecisionConfig) -> SettingLine:
     return replace(line, value=value, origin=f"preset {decision.preset}")
 
 
-def _differences(session: Session) -> tuple[list[Difference], str]:
-    """The settings that differ from those of the index, and why they are not known."""
+def _compared(session: Session) -> tuple[Settings, list[Difference], str]:
+    """The settings, as the index records them where nobody has given one; which given ones differ; and why that is not known."""
+    from es_dedup.settings.loading import setting_fields, shapes_features, value_of
+    from es_dedup.settings.recorded import adopted, decision_settings
+
+    settings = session.settings
     if not session.exists:
-        return [], ""
+        return settings, [], ""
     try:
         with session.read(quiet=True) as dedup:
-            differ = dedup.settings_differ
+            differ, own = dedup.settings_differ, dedup.settings_with({})
     except SettingsMismatch as mismatch:
-        return list(mismatch.differences), ""
+        return settings, list(mismatch.differences), ""
     except IndexError_ as error:
-        return [], str(error)
-    return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
+        return settings, [], str(error)
+    features = {key: value_of(own, key) for key, field, _ in setting_fields() if shapes_features(field)}
+    in_force = adopted(settings, features | decision_settings(own))
+    return in_force, [] if differ is None else [*differ.features, *differ.decisions], ""

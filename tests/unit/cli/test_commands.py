@@ -247,6 +247,16 @@ class TestConfig:
         (shown,) = lines(run("config", "--json"))
         assert shown["differences"] == [{"name": "index.limit", "recorded": 50, "current": 20}]
 
+    def test_what_nobody_has_given_is_as_the_index_records_it(self) -> None:
+        run("--keep", "latest", "--preset", "strict", "scan", jsonl("pages.jsonl", *PAGES))
+        shown = run("config").stdout
+        assert re.search(r"^cluster.order\tlatest\t.*\tindex\t", shown, re.MULTILINE)
+        assert re.search(r"^decision.preset\tstrict\t.*\tindex\t", shown, re.MULTILINE)
+        assert "in the index and" not in shown
+        given = run("--keep", "longest", "config").stdout
+        assert re.search(r"^cluster.order\tlongest\t.*\targument\t", given, re.MULTILINE)
+        assert "cluster.order is latest in the index and longest now" in given
+
     def test_keep_chooses_the_canonical_order(self) -> None:
         words = "config --json --keep latest --keep prefer=a.cn --keep prefer=b.cn".split()
         (shown,) = lines(run(*words))
