@@ -154,6 +154,12 @@ class TestCopy:
         with EmbeddedIndex(tmp_path / "copy.db", features=FEATURES) as copy:
             assert copy.count() == 1
 
+    def test_a_name_may_be_no_utf_8(self, stored: EmbeddedIndex, tmp_path: Path) -> None:
+        place = tmp_path / os.fsdecode("副本.db".encode("gbk"))
+        with stored.copy_to(place):
+            pass
+        assert place.is_file()
+
     def test_a_missing_folder_is_named(self, stored: EmbeddedIndex, tmp_path: Path) -> None:
         with (
             pytest.raises(IndexUnavailable, match=f"the folder {tmp_path / 'no'} does not exist"),

@@ -181,7 +181,8 @@ class Connection:
             part.unlink(missing_ok=True)  # left by a killed process of the same number, as in a container
             with self._translated(str(part)):
                 with self._guard:
-                    self._sqlite.execute("VACUUM INTO ?", (str(part),))
+                    # as bytes, since a name may be no UTF-8
+                    self._sqlite.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(part),))
                 with closing(sqlite3.connect(part)) as copy:
                     copy.execute("PRAGMA journal_mode = WAL")
             with part.open("rb+") as stream:
