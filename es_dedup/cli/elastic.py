@@ -383,7 +383,7 @@ def _work_here(
     run: Callable[[Runner, str], Job],
     resume: str = "",
 ) -> Job:
-    """Work on a job until it is over, with progress; Ctrl-C pauses it, and ``resume`` is the command that goes on."""
+    """Work on a job until it is over, with progress; Ctrl-C pauses it where nobody else works on it, and ``resume`` is the command that goes on."""
     last_look = -LOOK_SECONDS
 
     def show(_stage: str, _counts: Mapping[str, int], _seconds: float) -> None:
@@ -402,8 +402,11 @@ def _work_here(
         except KeyboardInterrupt:
             session.writing, session.resume = True, resume or f"elastic jobs {job_id} --resume --inline"
             with suppress(DedupError):
-                runner.set_state(job_id, JobState.PAUSED, "interrupted")
-                session.kept = f"job {job_id} is paused and keeps what it has done"
+                if runner.taken(job_id):  # as where this process only waited to take over
+                    session.kept = f"other processes go on with job {job_id}"
+                else:
+                    runner.set_state(job_id, JobState.PAUSED, "interrupted")
+                    session.kept = f"job {job_id} is paused and keeps what it has done"
             raise
 
 

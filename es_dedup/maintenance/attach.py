@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.errors import ConfigError, PreflightFailed
+from es_dedup.index.jobs import JobState
 from es_dedup.index.source_index import index_of
 from es_dedup.maintenance.context import Attachment, save_attachments
 from es_dedup.maintenance.documents import remove_pages
@@ -32,6 +33,7 @@ FEW: Final = 0.5  # share of documents with content below which it is worth a wa
 # share of texts with tags above which content that is not declared as HTML seems to be HTML
 MANY: Final = 0.5
 BATCH: Final = 500  # pages that are detached at a time
+REWRITING: Final = frozenset({"backfill", "recluster", "update"})  # jobs that go through all documents
 _TAG: Final = re.compile(
     r"<(?:!doctype|html|head|body|div|p|a|span|br|table|article|section|h[1-6])\b", re.IGNORECASE
 )
@@ -137,6 +139,7 @@ def detach(
 
     Raises:
         NotAttached: there is no such attachment.
+        ConfigError: a job is running that writes the fields of all documents.
         SourceIncomplete: documents would lose data, and their ``dedup`` fields are not kept.
         MassChange: too many documents would be changed; nothing was.
     """
@@ -152,6 +155,12 @@ def detach(
     written = 0 if keep_fields else len(pages)
     if dry_run:
         return Detached(written, len(pages))
+    for job in context.jobs.jobs(unfinished=True):
+        if job.state is JobState.RUNNING and job.what in REWRITING:
+            problem = f"job {job.id} ({job.what}) would write the fields again"
+            raise ConfigError(
+                (f"{problem}: wait for it, or `es-dedup elastic jobs {job.id} --cancel`",), "detach"
+            )
     if not keep_fields:
         context.source_index.check(leaving)
     context.guard("detach", written, context.index.count(), force=force)

@@ -4,8 +4,10 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import Mock
 
 import pytest
 
@@ -200,3 +202,16 @@ def test_dead_letters_are_left_alone_however_many_there_are() -> None:
         runner = Runner(site)
         assert runner.run(runner.start("update", {}).id).state is JobState.DONE
         assert sorted(site.index.get_many(keys)) == keys[1:]
+
+
+def test_who_only_waits_for_a_job_does_not_pause_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with source_index(made_up_documents(12), shards=1) as (_, name), attached(name, settings()) as site:
+        job, _ = start_follow(site)
+        beat = int(time.time() * 1000)
+        monkeypatch.setattr(Runner, "turn", Mock(side_effect=KeyboardInterrupt))
+        command = ("--db", f"{url_of('es8')}/{name}", "elastic", "jobs", job.id, "--resume", "--inline")
+        for owner, state in (("another", JobState.RUNNING), ("", JobState.PAUSED)):
+            ((part, version),) = site.jobs.parts(job.id, job.plans[-1], range(1))
+            assert site.jobs.change_partition(replace(part, owner=owner, beat=beat), version)
+            ran(*command, code=130)
+            assert site.jobs.jobs()[0].state is state

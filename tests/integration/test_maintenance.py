@@ -9,7 +9,7 @@ from elasticsearch.helpers import scan
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.errors import MassChange, SettingsMismatch
+from es_dedup.errors import ConfigError, MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import detach
@@ -278,6 +278,16 @@ def test_a_mass_change_has_to_be_forced() -> None:
         assert count_with_dedup_field(client, name) == 0
         assert site.index.count() == 0
         assert site.attachments == []
+
+
+def test_what_a_job_would_write_again_is_not_detached() -> None:
+    with source_index(made_up_documents(12)) as (_, name), attached(name) as site:
+        run(site, "backfill")
+        job = Runner(site).start("recluster", {})
+        with pytest.raises(ConfigError, match=f"job {job.id} .recluster. would write the fields again"):
+            detach(site, name, force=True)
+        Runner(site).set_state(job.id, JobState.CANCELLED)
+        assert detach(site, name, force=True).removed == 12
 
 
 def test_time_based_indices_to_come_are_met_by_the_pattern() -> None:
