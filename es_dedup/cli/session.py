@@ -204,7 +204,7 @@ class Session:
         try:
             from es_dedup_tasks import dispatch
         except ImportError as error:
-            raise MissingExtra("celery", "celery", "work on other processes") from error
+            raise MissingExtra("celery", "celery", "work on other processes (without --inline)") from error
         return dispatch
 
     def progress(self) -> ProgressDisplay:

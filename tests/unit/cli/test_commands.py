@@ -4,6 +4,7 @@ import csv
 import errno
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -13,8 +14,9 @@ from typer.testing import CliRunner, Result
 
 from es_dedup.cli.group import Terminated, globals_first
 from es_dedup.cli.main import app
-from es_dedup.cli.output import clean
-from es_dedup.errors import IndexLocked
+from es_dedup.cli.output import Output, clean
+from es_dedup.cli.session import Session
+from es_dedup.errors import IndexLocked, MissingExtra
 from es_dedup.model import WritePolicy
 from es_dedup.model.plain import plain
 from scripts.docssupport import reference
@@ -238,6 +240,12 @@ def test_doctor_finds_faults(scanned: None) -> None:
     result = run("index", "doctor")
     assert result.exit_code == 1
     assert "unknown key" in result.stdout
+
+
+def test_work_without_celery_is_done_with_inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "es_dedup_tasks", None)
+    with pytest.raises(MissingExtra, match=r"without --inline\) needs celery: install the extra celery"):
+        Session("http://localhost:9/pages", None, Output(as_json=False, quiet=True)).dispatch()
 
 
 class TestConfig:
