@@ -504,10 +504,13 @@ class UnknownJob(DedupError):
 
 
 class NotAttached(DedupError):
-    """A source index that is not attached; without a name, none is."""
+    """A source index that is not attached, and what is; without a name, none is."""
 
     target: str
+    attached: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        if self.attached:
+            return f"{self.target} is not attached; attached are: {', '.join(self.attached)}"
         command = f"es-dedup elastic attach {self.target or 'INDEX'} --content-field …"
         return f"{self.target or 'no index'} is {'not ' * bool(self.target)}attached: `{command}` attaches {'it' if self.target else 'one'}"

@@ -124,7 +124,7 @@ class MaintenanceContext:
         """
         found = [each for each in self.attachments if target in (None, each.target)]
         if target is not None and not found:
-            raise NotAttached(target)
+            raise NotAttached(target, tuple(each.target for each in self.attachments))
         return {name: each.fields for each in found for name in self.source_index.indices(each.target)}
 
     def fields_of(self, page_ids: Iterable[str]) -> dict[str, SourceFields]:

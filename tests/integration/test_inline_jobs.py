@@ -32,6 +32,14 @@ def test_without_an_attached_index_there_is_nothing_to_do(command: tuple[str, ..
         assert "no index is attached: `es-dedup elastic attach INDEX --content-field …` attaches one" in said
 
 
+@pytest.mark.parametrize("command", ["detach", "purge"])
+def test_of_an_index_that_is_not_attached_it_is_said_what_is(command: str) -> None:
+    with source_index(made_up_documents(3), shards=1) as (_, name), attached(name, settings()):
+        said = ran("--db", f"{url_of('es8')}/{name}", "elastic", command, f"{name}-1", code=1).output
+        assert f"{name}-1 is not attached; attached are: {name}" in said
+        assert "elastic attach" not in said
+
+
 def test_the_audit_says_that_a_job_is_not_done() -> None:
     with source_index(made_up_documents(3), shards=1) as (_, name), attached(name, settings()) as site:
         command = ("--db", f"{url_of('es8')}/{name}", "elastic", "audit")
