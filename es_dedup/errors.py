@@ -201,9 +201,13 @@ def _shown(value: Any) -> str:
 
 
 class NotAnIndex(IndexProblem):
-    """The file exists but is no es-dedup index, or is damaged."""
+    """There is no es-dedup index at that place, or it is damaged."""
 
-    message = "{index} is not a readable es-dedup index ({problem}): name another file, or restore a copy"
+    def __str__(self) -> str:
+        advice = "name another file, or restore a copy"
+        if "://" in self.index:
+            advice = "name another index, or restore a snapshot; `es-dedup scan` and `es-dedup elastic attach` make a new one"
+        return f"{self.index} is not a readable es-dedup index ({self.problem}): {advice}"
 
 
 class DamagedData(IndexError_, ValueError):

@@ -288,6 +288,11 @@ class TestPressure:
 
 
 class TestMarks:
+    def test_where_nothing_is_the_advice_is_for_a_server(self, address: str) -> None:
+        with pytest.raises(NotAnIndex, match=r"there is no .*: name another index") as caught:
+            Deduplicator.open(address, read_only=True)
+        assert "file" not in str(caught.value)
+
     def test_another_applications_index_is_refused(self, address: str, client: Elasticsearch) -> None:
         name = urlsplit(address).path.strip("/")
         client.indices.create(index=f"{name}-dedup-texts")
