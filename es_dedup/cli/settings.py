@@ -9,8 +9,6 @@ from es_dedup.cli.session import Session
 from es_dedup.errors import Difference, IndexError_, SettingsMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from es_dedup.settings import Settings
     from es_dedup.settings.decision import DecisionConfig
     from es_dedup.settings.loading import SettingLine
@@ -23,10 +21,13 @@ def config(session: Session) -> None:
 
     Files that settings in use name are read, and one that cannot be used is an error.
     """
+    from es_dedup.extraction import kept_extractor
+    from es_dedup.index.factory import read_word_lists
     from es_dedup.settings.loading import describe
 
     output = session.output
-    _read_files(session.settings)
+    read_word_lists(session.settings)
+    kept_extractor(session.settings.extraction)
     in_force, differences, problem = _compared(session)
     own = (_of_the_preset(line, session.settings.decision) for line in describe(session.settings))
     shown = (_of_the_preset(line, in_force.decision) for line in describe(in_force))
@@ -45,25 +46,6 @@ def _row(line: SettingLine) -> tuple[str, ...]:
 
     values = line.bounds or ", ".join(filter(None, line.choices))
     return line.key, written(line.value), values, line.origin, "yes" if line.shapes else "", line.description
-
-
-def _read_files(settings: Settings) -> None:
-    """Read the files that settings in use name.
-
-    Raises:
-        ConfigError: one cannot be used.
-    """
-    from es_dedup.extraction.block_model import load_model
-    from es_dedup.settings.recorded import named_files
-    from es_dedup.text import idf, synonyms
-
-    readers: dict[str, Callable[[str, str], object]] = {
-        "idf": idf.load,
-        "synonyms": synonyms.load,
-        "model": lambda path, _: load_model(path),
-    }
-    for key, path in named_files(settings).items():
-        readers[key.rpartition(".")[2]](path, key)
 
 
 def _of_the_preset(line: SettingLine, decision: DecisionConfig) -> SettingLine:

@@ -171,7 +171,7 @@ def of_page(
         named: its stored named fields, empty where the index keeps none; None: it is not stored.
         content: main text, empty where it is not kept, and title.
         settings: those the features were made with.
-        also: methods beside the enabled ones.
+        also: methods whose features are shown although they are not enabled.
     """
     text, title = content
     wanted = field_types(settings, also=also).keys()

@@ -6,7 +6,6 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from es_dedup import settings as config
 from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
@@ -21,6 +20,7 @@ from es_dedup.settings.recorded import (
     differences,
     feature_settings,
     file_contents,
+    named_files,
     with_recorded,
 )
 from es_dedup.text import idf, synonyms
@@ -29,7 +29,7 @@ from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import DEFAULT, search_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from es_dedup.errors import Difference
     from es_dedup.index.elastic.address import Address
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     JobStore: TypeAlias = elastic.jobs.JobStore
     SourceIndex: TypeAlias = elastic.source_index.SourceIndex
 
-_READERS: Final[dict[str, Callable[[str], object]]] = {"idf": idf.load, "synonyms": synonyms.load}
+_READERS: Final[dict[str, Callable[[str, str], object]]] = {"idf": idf.load, "synonyms": synonyms.load}
 """What reads the file that a setting of this name names."""
 
 
@@ -308,12 +308,19 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
         said = f"elastic.also_stored: {', '.join(unnamed)} names no features that could be stored; add it to detectors"
         raise ConfigError((said,))
     found = feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings, also), also)
-    contents = file_contents(settings, also)
-    for name in contents:  # before an index is made whose first page would fail
-        key = name.removeprefix("content of ")
+    read_word_lists(settings, also)  # before an index is made whose first page would fail
+    return found | file_contents(settings, also)
+
+
+def read_word_lists(settings: Settings, also: Collection[str] = ()) -> None:
+    """Read the files of idf and synonyms that settings in use name; ``also``: methods that are stored beside the enabled ones.
+
+    Raises:
+        ConfigError: one cannot be read or used.
+    """
+    for key, path in named_files(settings, also).items():
         if read := _READERS.get(key.rpartition(".")[2]):
-            read(config.loading.value_of(settings, key))
-    return found | contents
+            read(path, key)
 
 
 def _fields_of(settings: Settings) -> TermFields:

@@ -33,7 +33,8 @@ FEW: Final = 0.5  # share of documents with content below which it is worth a wa
 # share of texts with tags above which content that is not declared as HTML seems to be HTML
 MANY: Final = 0.5
 BATCH: Final = 500  # pages that are detached at a time
-REWRITING: Final = frozenset({"backfill", "recluster", "update"})  # jobs that go through all documents
+REWRITING: Final = frozenset({"backfill", "refill", "recluster", "update"})
+"""Kinds of jobs that go through all documents."""
 _TAG: Final = re.compile(
     r"<(?:!doctype|html|head|body|div|p|a|span|br|table|article|section|h[1-6])\b", re.IGNORECASE
 )

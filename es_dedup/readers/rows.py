@@ -318,7 +318,10 @@ def rows_of(batch: Any, before: int) -> Iterator[Record]:
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column of pyarrow; one that Python cannot hold as it can be held: a time beyond its years as text, text that is not UTF-8 as bytes, else None."""
+    """The values of a column of pyarrow as Python objects.
+
+    Where Python has no object for a value, a time is given as text, text that is not UTF-8 as bytes, anything else as None.
+    """
     import pyarrow as pa
 
     kind = column.type

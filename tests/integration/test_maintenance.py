@@ -12,12 +12,13 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.attach import detach
+from es_dedup.maintenance.attach import REWRITING, detach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.backfill import FEATURES, UPDATE
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.documents import finish_clusters
 from es_dedup.maintenance.reindex import reindex, roll_back
-from es_dedup.maintenance.runner import Runner, preview
+from es_dedup.maintenance.runner import KINDS, Runner, preview
 from es_dedup.maintenance.status import job_status
 from es_dedup.settings.sections import CcdetConfig
 from tests.model.material import Version
@@ -281,6 +282,7 @@ def test_a_mass_change_has_to_be_forced() -> None:
 
 
 def test_what_a_job_would_write_again_is_not_detached() -> None:
+    assert {name for name, kind in KINDS.items() if {FEATURES, UPDATE} & {*kind.stages}} == REWRITING
     with source_index(made_up_documents(12)) as (_, name), attached(name) as site:
         run(site, "backfill")
         job = Runner(site).start("recluster", {})

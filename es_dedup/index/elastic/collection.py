@@ -232,7 +232,7 @@ class Collection:
         return [found[place] for place in range(len(bodies))]
 
     def _passing_problem(self, answer: Mapping[str, Any]) -> str:
-        """Why one of several searches has to be sent again; empty if it has its whole answer. Watchers are told of a failure.
+        """Why one search of a request of several has to be sent again; empty where the answer is complete. A failure is counted, see ``tell_watchers``.
 
         Raises:
             IndexRefused, IndexUnavailable: to send it again would not help.

@@ -270,7 +270,7 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
 
 
 def _must_be_free(file: Path) -> None:
-    """Refuse to write an index where one is, or beside the log that another one left, which SQLite would apply to the new one.
+    """Refuse to write a file where one exists, or where the log of an earlier one exists, which SQLite would apply to the new file.
 
     Raises:
         IndexUnavailable: there is one.
