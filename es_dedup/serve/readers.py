@@ -7,12 +7,11 @@ import logging
 import multiprocessing
 import os
 import signal
-import time
 import warnings
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import suppress
 from functools import cache
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -76,13 +75,12 @@ class Readers:
 
     def close(self) -> None:
         """Let the processes end, a call under way within ``END_SECONDS``, and wait until they have; may be called twice."""
-        self._closed, end = True, time.monotonic() + END_SECONDS
+        self._closed = True
         processes = list((self._pool._processes or {}).values())  # noqa: SLF001 - of all children these alone are the server's
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for each in processes:
-            each.join(max(0.0, end - time.monotonic()))
-            each.kill()
-        self._pool.shutdown()
+        late = Timer(END_SECONDS, lambda: [each.kill() for each in processes])
+        late.start()
+        self._pool.shutdown(cancel_futures=True)
+        late.cancel()
 
 
 def _begin(place: str, settings: Settings) -> None:
