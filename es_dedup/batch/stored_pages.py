@@ -162,6 +162,8 @@ def clusters_with_evidence(
                 if member.page_id not in removed
             ),
         )
+        if cluster.members
+        else cluster
         for cluster in listed
     ]
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 CLUSTERS_PER_QUERY: Final = 500
+_RELATIONS: Final = {str(each): each for each in Relation}
 _EDGES: Final = """
     SELECT l.page_id, r.page_id, e.relation, e.score FROM edges AS e
     JOIN pages AS l ON l.doc = e.left JOIN pages AS r ON r.doc = e.right
@@ -103,7 +104,7 @@ class ClusterTables(Index):
         with self._connection.reading() as connection:
             docs = json.dumps(list(tables.docs_by_id(connection, page_ids).values()))
             rows = sorted(connection.execute(_EDGES, (docs,)))
-            return [Edge(left, right, Relation(relation), score) for left, right, relation, score in rows]
+            return [Edge(left, right, _RELATIONS[relation], score) for left, right, relation, score in rows]
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``Index.assignments``."""
@@ -259,7 +260,7 @@ def _groups(connection: sqlite3.Connection, docs: str, *values: str | int) -> di
 
 def _assignment(row: tuple[Any, ...]) -> Assignment:
     page_id, cluster_id, representative, relation, score = row
-    return Assignment(page_id, cluster_id, representative, Relation(relation), score)
+    return Assignment(page_id, cluster_id, representative, _RELATIONS[relation], score)
 
 
 def _scope_tests(scope: Scope) -> dict[str, str | int]:
