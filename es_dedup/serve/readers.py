@@ -77,7 +77,12 @@ class Readers:
         """Let the processes end, a call under way within ``END_SECONDS``, and wait until they have; may be called twice."""
         self._closed = True
         processes = list((self._pool._processes or {}).values())  # noqa: SLF001 - of all children these alone are the server's
-        late = Timer(END_SECONDS, lambda: [each.kill() for each in processes])
+
+        def end() -> None:
+            for each in processes:
+                each.kill()
+
+        late = Timer(END_SECONDS, end)
         late.start()
         self._pool.shutdown(cancel_futures=True)
         late.cancel()
