@@ -124,21 +124,23 @@ class Item:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The document with its ``dedup`` field."""
+        """The document with its ``dedup`` field, without what flattened copies of documents have instead of it (``dedup.cluster_id``)."""
         if self.dedup_field is None:
             return dict(self.source)
-        return self.source | {DEDUP: _fields_of(self.dedup_field)}
+        own = {name: value for name, value in self.source.items() if name.partition(".")[0] != DEDUP}
+        return own | {DEDUP: _fields_of(self.dedup_field)}
 
     @property
     def action(self) -> tuple[Head, Any]:
         """Header and body as ``expand_action_callback`` returns them; JSON stays the JSON that it was."""
+        body = self.body
         if self.deferred:
-            return {self.operation: self.head}, _waiting_update(self.body)
-        if not self.whole or self.dedup_field is None:
-            return {self.operation: self.head}, self.body
-        if isinstance(self.body, bytes | str) and DEDUP not in self.source:
-            return {self.operation: self.head}, _appended(self.body, {DEDUP: _fields_of(self.dedup_field)})
-        return {self.operation: self.head}, self.document
+            body = _waiting_update(body)
+        elif self.whole and self.dedup_field is not None:
+            document = self.document
+            kept = isinstance(body, bytes | str) and self.source.keys() <= document.keys() - {DEDUP}
+            body = _appended(body, {DEDUP: document[DEDUP]}) if kept else document
+        return {self.operation: self.head}, body
 
     @property
     def withdrawal(self) -> tuple[Head, None]:

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from es_dedup.errors import wrong_type
 from es_dedup.model import MAX_ID_BYTES, Page, Relation
 from es_dedup.model.times import time_given
-from es_dedup.model.values import value_of
+from es_dedup.model.values import plain_value, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -82,7 +82,7 @@ def documents_of(page_ids: Iterable[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class SourceFields:
-    """Which fields of a document hold a page; dotted names reach into objects; empty: there is none.
+    """Which fields of a document hold a page; dotted names reach into objects, and into all objects of a list; empty: there is none.
 
     Attributes:
         content: main text, or the HTML as served when ``html`` is true.
@@ -165,10 +165,9 @@ def checked_fields(fields: SourceFields) -> SourceFields:
 
 def text_of(source: Mapping[str, Any], name: str) -> str:
     """A field as text: several values are joined by newlines, a missing one is empty."""
-    value = value_of(source, name)
-    if isinstance(value, list):
-        return "\n".join(str(part) for part in value if part is not None)
-    return "" if value is None else str(value)
+    value = plain_value(value_of(source, name))
+    values = value if isinstance(value, list) else [value]
+    return "\n".join(str(each) for each in values if each is not None)
 
 
 def _moment(value: Any) -> str | datetime | None:

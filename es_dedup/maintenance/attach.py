@@ -16,7 +16,7 @@ from es_dedup.index.source_index import index_of
 from es_dedup.maintenance.context import Attachment, save_attachments
 from es_dedup.maintenance.documents import remove_pages
 from es_dedup.model.batches import chunked
-from es_dedup.model.values import value_of
+from es_dedup.model.values import plain_value, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -229,17 +229,13 @@ def check_sample(index: str, fields: SourceFields, sources: Sequence[Mapping[str
         return Preflight(warnings=(f"{index} has no documents: the fields cannot be checked",))
     total = len(sources)
     of = f"of {total} sampled documents of {index}"
-    values = [value_of(source, fields.content) for source in sources]
-    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
-    filled = sum(value not in (None, "", []) for value in values)
-    strange = sum(not isinstance(text, str | None) for text in texts)
+    texts = [plain_value(value_of(source, fields.content)) for source in sources]
+    filled = sum(text not in (None, "") for text in texts)
     if not filled:
         return Preflight((f"0 {of} have the content field {fields.content!r}",))
-    if strange:
-        problem = (
-            f"the content field {fields.content!r} is an object, a number or a boolean in {strange:,} {of}"
-        )
-        return Preflight((problem,))
+    if strange := sum(not isinstance(text, str | None) for text in texts):
+        kind = "an object, a number or a boolean"
+        return Preflight((f"the content field {fields.content!r} is {kind} in {strange:,} {of}",))
     warnings = []
     if filled < total * FEW:
         warnings.append(f"only {filled} {of} have the content field {fields.content!r}")

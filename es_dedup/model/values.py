@@ -39,10 +39,14 @@ def value_of(value: Any, path: str, absent: Any = None) -> Any:
     """What a path such as ``_source.body`` or ``title[0]`` leads to, ``absent`` where that is nothing.
 
     Names of fields may have dots: at each step a field with the whole rest as its name comes first, then one with the least of it.
+    Through a list of objects it leads to the values of all, as in Elasticsearch.
     """
-    if isinstance(value, list) and (place := _PLACE.match(path)) and int(place[1]) < len(value):
-        inner, rest = value[int(place[1])], path[place.end() :]
-        return value_of(inner, rest, absent) if rest else inner
+    if isinstance(value, list):
+        if place := _PLACE.match(path):
+            inner, rest = value[int(place[1]) :][:1], path[place.end() :]
+            return value_of(inner[0], rest, absent) if inner and rest else (inner or [absent])[0]
+        found = [each for part in value if (each := value_of(part, path)) is not None]
+        return [one for each in found for one in (each if isinstance(each, list) else [each])] or absent
     if not isinstance(value, Mapping) or path in value:
         return value[path] if isinstance(value, Mapping) else absent
     for joint in _JOINT.finditer(path):

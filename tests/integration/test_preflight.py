@@ -92,6 +92,8 @@ def test_problems(fields: SourceFields, sources: list[dict[str, Any]], problem: 
         (BODY, [{**TEXT[0], "body": "<p>Text</p>"}] * 3, "not declared as HTML, and 3 of 3"),
         (BODY, [*TEXT[:3], *[{"title": "T", "url": "u"}] * 7], "only 3 of 10"),
         (BODY, [], "i has no documents"),
+        (SourceFields("body", site="x"), [{**TEXT[0], "body": [["A text.", None], "B"]}], "field 'x'"),
+        (SourceFields("body.p", site="x"), [{**TEXT[0], "body": [{"p": "A text."}, {}]}], "field 'x'"),
     ],
 )
 def test_warnings(fields: SourceFields, sources: list[dict[str, Any]], warning: str) -> None:

@@ -96,6 +96,16 @@ class TestItems:
         empty.dedup_field = item.dedup_field
         assert json.loads(bytes(empty.action[1])).keys() == {"dedup"}
 
+    @pytest.mark.parametrize("more", [{}, {"dedup.cluster_id": "old"}, {"dedup": {"cluster_id": "old"}}])
+    @pytest.mark.parametrize("written", [dict, json.dumps])
+    def test_an_older_dedup_field_is_replaced_whatever_its_form(self, written: Any, more: Any) -> None:
+        item = item_of({"index": {"_index": "i", "_id": 1}}, written({"text": "x", **more}), {})
+        item.dedup_field = DedupField("c", canonical=True, relation="unique")
+        sent = item.action[1]
+        sent = json.loads(sent) if isinstance(sent, bytes) else sent
+        assert sent.keys() == {"text", "dedup"}
+        assert sent["dedup"]["cluster_id"] == "c"
+
     def test_a_left_out_page_rests_on_what_it_duplicates_or_is_in(self) -> None:
         item = item_of({"index": {"_index": "i", "_id": "1"}}, {}, {})
         item.kept, item.because = False, {"i/2", "i/3"}
