@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from es_dedup.readers.port import ReadOptions
 
 
-HTML_SUFFIXES: Final = (".html", ".htm", ".xhtml")
+HTML_SUFFIXES: Final = (".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx", ".jsp")
+"""Of saved pages, which crawlers name by their addresses."""
 TEXT_SUFFIXES: Final = (".txt", ".md")
 PAGE_SUFFIXES: Final = HTML_SUFFIXES + TEXT_SUFFIXES
 _HEAD_BYTES: Final = 4096

@@ -162,7 +162,7 @@ def _page(record: Mapping[str, Any], source: str, line: int | None, options: Rea
         text=text or "" if html is None else None,
         url=_text(*_first(record, fields.names["url"])) or None,
         title=title,
-        published=_time(*_first(record, fields.names["time"])),
+        published=_time(_first(record, fields.names["time"])[1]),
     )
 
 
@@ -225,10 +225,10 @@ def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str | Non
 
 
 def missing(value: Any) -> bool:
-    """Whether a value of a table is None, NaN, or one of the marks of pandas."""
+    """Whether a value is None, NaN, one of the marks of pandas, or false, as PHP and Odoo write that a text is missing."""
     return (
-        value is None
-        or type(value).__name__ in {"NAType", "NaTType"}
+        value is False
+        or type(value).__name__ in {"NoneType", "NAType", "NaTType"}
         or (isinstance(value, float) and math.isnan(value))
     )
 
@@ -294,15 +294,12 @@ def _html(name: str | None, value: Any) -> str | bytes | None:
     return bytes(data)
 
 
-def _time(name: str | None, value: Any) -> str | datetime | None:
+def _time(value: Any) -> str | datetime | None:
+    """A time; a value of another type as text, which is counted where it is no time: the page itself is not at fault."""
     if value is None or value == "":
         return None
-    given: str | datetime | None = time_given(value)
-    if isinstance(given, datetime):
-        return given
-    if isinstance(given, str):
-        return clean_text(given)
-    raise _BadField(_wrong(name, "a time as text or Unix seconds", value))
+    given = time_given(value)
+    return given if isinstance(given, datetime) else clean_text(str(given))
 
 
 def _nothing_to_read(record: Mapping[str, Any], fields: Fields) -> str:

@@ -194,7 +194,7 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
                 value: Any = dict(zip(header, values, strict=False)) if row else NO_PAGE
                 if isinstance(row, Problem):
                     value = row
-                elif row and len(row) != len(header):
+                elif row and (len(row) < len(header) or any(row[len(header) :])):
                     value = Problem(f"{len(row)} values, but the header names {len(header)} fields")
                 elif any(map(_has_undecoded, row)):
                     value = wrong_encoding

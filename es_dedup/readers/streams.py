@@ -139,9 +139,13 @@ PACKED: Final = tuple(_PACKINGS)
 """Suffixes of compressed files."""
 
 
+_QUERY: Final = re.compile(r"(\.(?:[sx]?html?|php|aspx?|jsp))[?@].*", re.IGNORECASE | re.DOTALL)
+"""The query behind the suffix of a page's address, in the name that wget saves it under: behind a question mark, on Windows behind ``@``."""
+
+
 def suffix_of(path: Source) -> str:
-    """The suffix of the format, without that of the compression, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
-    suffixes = [suffix.lower() for suffix in PurePath(path.name).suffixes]
+    """The suffix of the format, without that of the compression or the query of an address, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
+    suffixes = [suffix.lower() for suffix in PurePath(_QUERY.sub(r"\1", path.name)).suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""

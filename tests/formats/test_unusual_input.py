@@ -38,13 +38,25 @@ def scan_stdin(data: bytes, folder: Path) -> subprocess.CompletedProcess[bytes]:
 
 class TestFolders:
     def test_other_kinds_and_links_to_folders_are_counted(self, tmp_path: Path) -> None:
-        for name in ("a.html", "b.PNG", "c.png", "d.json", "Makefile", "e.html?page=2", "f.css.gz"):
+        for name in ("b.PNG", "c.png", "d.json", "Makefile", "f.css.gz", "g.css?v=1"):
+            (tmp_path / name).write_bytes(b"<p>x")
+        pages = [
+            "a.html",
+            "e.html?page=2.1",
+            "g.html@v",
+            "h.shtml",
+            "i.php?id=7",
+            "j.php?id=7.html",
+            "k.aspx",
+            "l.x@y.html",
+        ]
+        for name in pages:
             (tmp_path / name).write_bytes(b"<p>x")
         (tmp_path / "loop").symlink_to(tmp_path)
         source = read_pages([tmp_path])
-        assert len(list(source)) == 1
+        assert [item.id for item in source if isinstance(item, Page)] == pages
         assert source.ignored == {
-            ".png": 2, ".json": 1, "without a suffix": 1, ".html?page=2": 1, ".gz": 1, "links to folders": 1,
+            ".png": 2, ".json": 1, "without a suffix": 1, ".css?v=1": 1, ".gz": 1, "links to folders": 1,
         }  # fmt: skip
 
     def test_what_is_no_regular_file_is_named_and_the_rest_goes_on(self, tmp_path: Path) -> None:
@@ -224,3 +236,20 @@ def test_names_of_fields_are_read_in_the_forms_of_other_programs(tmp_path: Path)
         Page("2", text="y", published="2026-03-04"),
         Page("3", html="<p>z", published="2026-03-04"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("record", "page"),
+    [
+        ({"text": "t", "title": False, "url": False, "date": False}, Page("1", text="t")),
+        ({"text": False, "html": "<p>x"}, Page("1", html="<p>x")),
+        ({"text": "t", "time": [12, 13]}, Page("1", text="t", published="[12, 13]")),
+        ({"text": "t", "time": {"y": 1}}, Page("1", text="t", published="{'y': 1}")),
+        ({"text": "t", "time": True}, Page("1", text="t", published="True")),
+    ],
+)
+def test_false_is_a_missing_value_and_no_time_costs_a_page(
+    tmp_path: Path, record: dict[str, Any], page: Page
+) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", **record}))
+    assert list(read_pages([tmp_path / "a.jsonl"])) == [page]
