@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from es_dedup.spark.feature_rows import features
-    from es_dedup.spark.flow import deduplicate
     from es_dedup.spark.loading import load
     from es_dedup.spark.related_pairs import pairs
     from es_dedup.spark.requirements import session
     from es_dedup.spark.star_clusters import clusters
-    from es_dedup.spark.updating import DayOptions, update_tables
+    from es_dedup.spark.updating import DayOptions, deduplicate, update_tables
 
 __all__ = ["DayOptions", "clusters", "deduplicate", "features", "load", "pairs", "session", "update_tables"]
 
 _MODULES: Final = {
     "DayOptions": "updating",
     "clusters": "star_clusters",
-    "deduplicate": "flow",
+    "deduplicate": "updating",
     "features": "feature_rows",
     "load": "loading",
     "pairs": "related_pairs",

@@ -1,4 +1,4 @@
-"""The whole flow over tables in a folder: what is finished is not made again, and a new day is compared with the days before."""
+"""The whole flow over one table, and over tables in a folder, where what is finished is not made again, and a new day is compared with the days before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from es_dedup.spark.star_clusters import clusters
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from es_dedup.settings import Settings
 
@@ -27,6 +27,25 @@ DERIVED: Final = ("clusters", "pairs", "statistics")
 """Tables that are made from the features. Each is made from those after it, so they are dropped in this order: if a call is stopped meanwhile, the next one can go on."""
 PATTERN: Final = frozenset("{}[]*?\\")
 """Characters that Spark reads as those of a pattern in a path."""
+
+
+def deduplicate(pages: DataFrame, settings: Settings | None = None) -> DataFrame:
+    """Cluster, canonical document and relation of each page: ``tables.CLUSTERS``, as ``Deduplicator.scan`` clusters these pages.
+
+    Features and pairs are persisted; to keep them, or to go on after a failure, call the steps and write their tables.
+
+    Args:
+        pages: columns as the attributes of ``Page``: ``id``, ``text`` or ``html``, and optionally ``title``, ``url``, ``site``, ``published``
+            and ``http_charset``.
+        settings: None: those of the settings file and the environment.
+
+    Raises:
+        ConfigError: a column is missing, or a method is enabled that Spark does not know.
+        ValueError: a page id occurs twice.
+    """
+    made = features(pages, settings).persist()
+    related = pairs(made, settings).persist()
+    return clusters(made, related, settings)
 
 
 @dataclass(frozen=True, slots=True)
