@@ -174,7 +174,7 @@ class PipelineCheck:
         self._tried: set[str] = set()
         self._compared: set[str] = set()
 
-    def simulate(self, indices: Iterable[str], report: HookReport | None = None) -> None:
+    def simulate(self, indices: Iterable[str], report: HookReport) -> None:
         """Say once of each index what its pipelines do with a sample document, if that matters."""
         for index in sorted({*indices} - self._tried):
             self._tried.add(index)
@@ -206,9 +206,8 @@ class PipelineCheck:
             _tell(index, problems, report)
 
 
-def _tell(index: str, effects: Sequence[str], report: HookReport | None) -> None:
+def _tell(index: str, effects: Sequence[str], report: HookReport) -> None:
     """Warn of what pipelines of an index do with documents, and add it to the report."""
     if effects:
         warnings.warn("; ".join(effects), stacklevel=4)
-        if report is not None:
-            report.pipelines[index] = "; ".join(effects)
+        report.pipelines[index] = "; ".join(effects)

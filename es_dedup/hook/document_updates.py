@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.deciding import Concluded
 from es_dedup.hook import documents
-from es_dedup.index.source_index import document_key
+from es_dedup.index.source_index import document_key, documents_of
 from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
@@ -156,6 +156,13 @@ class DocumentUpdates:
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
         return done.gone
+
+    def outdated(self, page_ids: Collection[str]) -> set[str]:
+        """Those of some pages whose documents, of which nobody says that they were decided on, hold another text than their features."""
+        now = self._source_index.read(documents_of(page_ids), self._fields.names).values()
+        unsure = (each for each in now if not each.dedup or each.waits)
+        pages = [self._fields.page(each.key.page_id, each.source) for each in unsure]
+        return set(self._decider.changed([page for page in pages if page.text or page.html]))
 
     def overwrite(self, replaced: Mapping[str, set[str]], report: HookReport, tries: int = TRIES) -> None:
         """Remove documents that others, which are there, take the place of; what was changed past the hook is decided on instead.

@@ -155,10 +155,12 @@ class Batch:
     Attributes:
         items: in the order of the call.
         decided: decisions, and the ``dedup`` fields of these and of other documents.
+        outdated: stored pages whose documents were given another text past the hook.
     """
 
     items: list[Item]
     decided: Concluded = field(default_factory=Concluded)
+    outdated: set[str] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[Item]:
         """The documents, in order."""

@@ -125,7 +125,7 @@ class DedupHook(Closing):
             source_index = factory.open_source_index(address, settings)
             hook = cls(index, source_index, fields, settings, dispatcher=dispatcher)
             for each in json.loads(index.note(ATTACHMENTS) or "[]"):
-                hook._pipelines.simulate(source_index.indices(each["target"]))
+                hook._pipelines.simulate(source_index.indices(each["target"]), HookReport())
         except BaseException:
             index.close()
             raise
@@ -412,8 +412,8 @@ class DedupHook(Closing):
                 self._put_off(batch, failed, str(error), report)
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
             except IndexError_ as error:
-                report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
-                report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
+                unread = [*batch.others, *batch.to_read(failed)]
+                report.not_repaired |= dict.fromkeys(unread, str(error))
         documents.without_decision(again, report)
         self.refresh_statistics(report, last=False)
         if refresh and self._updates.changed:
@@ -506,6 +506,8 @@ class DedupHook(Closing):
                 leaving = {name for item in whole for name in item.leaving}
                 standing = self._decider.standing_for(compared, policy)
                 there = self._there({name: set(others) - leaving for name, others in standing.items()})
+                batch.outdated = self._updates.outdated(there.difference(names))
+                there -= batch.outdated
                 batch.decided = decided = self._decider.conclude(compared, policy, there)
             if self._fail_closed and decided.unsure:
                 first = decided.unsure[0]
@@ -551,7 +553,7 @@ class DedupHook(Closing):
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, dedup_fields = batch.written(failed), batch.decided.dedup_fields
-        read, known = batch.to_read(failed), len(report.gone)
+        read, known = [*batch.to_read(failed), *batch.outdated], len(report.gone)
         self._updates.reconcile(read, report)
         session = batch.decided.session
         stale = read or batch.moved or self._decider.moved(session)
@@ -570,7 +572,7 @@ class DedupHook(Closing):
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
         self._updates.write(others, report, session, checked=not stale)
         self._updates.overwrite(batch.replaced(own), report)
-        self._updates.correct(batch, own, set(report.gone[known:]), report)
+        self._updates.correct(batch, own, batch.outdated.union(report.gone[known:]), report)
 
     def _put_off(self, batch: Batch, failed: Collection[str], reason: str, report: HookReport) -> None:
         """Let documents wait for a decision with the settings now in force.

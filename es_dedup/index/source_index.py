@@ -171,12 +171,8 @@ def text_of(source: Mapping[str, Any], name: str) -> str:
 
 
 def _moment(value: Any) -> str | datetime | None:
-    if isinstance(value, list):
-        value = value[0] if value else None
-    value = time_given(value)
-    if isinstance(value, datetime):
-        return value
-    return str(value) if value not in (None, "") else None
+    given = time_given((value or [None])[0] if isinstance(value, list) else value)
+    return given if isinstance(given, datetime) else str(given or "") or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,3 +214,16 @@ def test_pages_under_the_old_routing_of_an_alias_are_none_that_are_gone(
     assert rerouting.requests >= 12
     assert (result.report.gone, result.report.not_repaired) == ([], {})
     assert len(clusters(client, name)) == 4
+
+
+@pytest.mark.parametrize("policy", ["skip", "fail", "overwrite"])
+def test_a_copy_of_a_text_that_was_replaced_past_the_hook_is_kept(
+    hook: DedupHook, client: Elasticsearch, name: str, policy: str
+) -> None:
+    dedup_bulk(client, [action_of(story(number), name) for number in range(2)], hook=hook)
+    bulk(client, [action_of(story(5, "story-0"), name)], refresh=True)
+    new = [action_of(story(number, f"new-{number}", day=2), name) for number in (0, 5)]
+    with pytest.raises(DuplicatePage) if policy == "fail" else nullcontext():
+        dedup_bulk(client, new, hook=hook, policy=policy, chunk_size=1, refresh=True)
+    kept = "new-5" if policy == "overwrite" else "story-0"
+    assert clusters(client, name) == {frozenset({each}) for each in (kept, "new-0", "story-1")}
