@@ -25,6 +25,7 @@ from es_dedup.cli.targets import OutputFile, open_target, output_target
 from es_dedup.errors import MissingExtra, NotAnIndex
 from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
+from es_dedup.readers.port import JSON_LINES
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -261,15 +262,17 @@ def export(
 
     Args:
         what: All pages of clusters; the pages to keep; the pages to drop.
-        format_: Format of the rows (default: by the suffix of --output, or jsonl).
+        format_: Format of the rows (default: by the suffix of --output; without one, jsonl).
         drop_contained: Also drop pages that are contained in a longer page.
         records: Add what is stored of each page: title, URL, site, time, language, text.
     """
     from es_dedup.views.rows import columns_of, page_rows
 
     target = output_target(output, session, "--output") if output else None
-    suffix = Path(output or "").suffix.lower().removeprefix(".")
-    form = format_ or (suffix if suffix in ("csv", "parquet") else "jsonl")
+    suffix = Path(output or "").suffix.lower()
+    form = format_ or ("jsonl" if suffix in ("", *JSON_LINES) else suffix[1:])
+    if form not in ("jsonl", "csv", "parquet"):
+        raise typer.BadParameter(f"rows are not written as {suffix}; name --format", param_hint="--output")
     if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
     with session.read_clustered() as dedup:

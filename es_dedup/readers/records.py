@@ -45,6 +45,7 @@ _LISTED: Final = 12
 _BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|[ -]+")
 _ABSENT: Final = object()
 _KINDS: Final = {
+    type(None): "nothing",
     bool: "true or false",
     int: "a number",
     float: "a number",
@@ -296,10 +297,8 @@ def _html(name: str | None, value: Any) -> str | bytes | None:
 
 def _time(value: Any) -> str | datetime | None:
     """A time; a value of another type as text, which is counted where it is no time: the page itself is not at fault."""
-    if value is None or value == "":
-        return None
-    given = time_given(value)
-    return given if isinstance(given, datetime) else clean_text(str(given))
+    given = None if value == "" else time_given(value)
+    return given if given is None or isinstance(given, datetime) else clean_text(str(given))
 
 
 def _nothing_to_read(record: Mapping[str, Any], fields: Fields) -> str:
@@ -321,6 +320,4 @@ def _wrong(name: str | None, wanted: str, value: object) -> str:
 
 
 def _kind(value: object) -> str:
-    if missing(value):
-        return "nothing"
     return _KINDS.get(type(value), f"a value of type {type(value).__name__}")

@@ -94,6 +94,8 @@ def test_what_each_command_shows(scanned: None) -> None:
         (f"search {title(STORY)}", 0, r"1 of 1 groups \(clusters and unique pages\), 2 pages"),
         ("index stats", 0, "pages +4"),
         ("index export --format parquet", 2, "Parquet needs"),
+        ("index export -o rows.tsv", 2, "not written as .tsv"),
+        ("index export -o rows.csv.gz", 2, "not written as .gz"),
         ("index doctor", 0, "index file\tundamaged", "4 pages"),
         ("clusters --preset strict", 2, "decision.preset is balanced in the index and strict now"),
         ("clusters --limit x", 2, "--limit"),
