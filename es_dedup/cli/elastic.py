@@ -345,11 +345,6 @@ def run_job(
     note = f"job {job.id}{'' if begun else ' goes on'}; `es-dedup --db {session.place} elastic jobs {job.id}` shows how far it is"
     if inline:
         output.note(note)
-        if leased := Runner(site).taken(job.id):
-            seconds = site.settings.maintenance.lease_seconds
-            output.note(
-                f"{leased} of its parts are held by another process; if that was killed, they are free {seconds:g} s after its last sign of life"
-            )
     job = _dispatch(session, site, job, inline=inline)
     if not inline:
         output.note(note)
@@ -396,6 +391,11 @@ def _work_here(
             progress.count(status.stage, status.done, status.total)
 
     runner = Runner(site, show)
+    if leased := runner.taken(job_id):
+        seconds = site.settings.maintenance.lease_seconds
+        session.output.note(
+            f"{leased} of its parts are held by another process; if that was killed, they are free {seconds:g} s after its last sign of life"
+        )
     with session.progress() as progress:
         try:
             return run(runner, job_id)

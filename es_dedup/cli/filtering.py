@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of
+from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of, must_be_there
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import open_target, output_target
 from es_dedup.readers import ReadOptions
@@ -60,6 +60,7 @@ def filter_(
     """
     from es_dedup.dumps import DumpCopy, dump_names, filter_dumps
 
+    must_be_there(dumps, "DUMP…")
     dumps = dump_names(dumps, options)
     _check_places(dumps, output, output_dir)
     targets = partial(_targets, dumps, session, options, several=output_dir is not None)

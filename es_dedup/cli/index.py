@@ -20,7 +20,7 @@ import typer
 from es_dedup.cli.checks import all_checks
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
-from es_dedup.cli.session import Session
+from es_dedup.cli.session import MEMORY, Session
 from es_dedup.cli.targets import OutputFile, open_target, output_target
 from es_dedup.errors import MissingExtra, NotAnIndex
 from es_dedup.model import RemoveReport
@@ -204,6 +204,8 @@ def copy(
     written = Session(target, None, session.output, _settings=settings)
     for each in (read, written):
         must_be_place(each.db)
+        if each.db == MEMORY:
+            raise typer.BadParameter("an index in memory ends with its process: name a file or a server")
     if not read.exists:
         raise NotAnIndex(origin, "there is no such file")
     for each in (read, written):

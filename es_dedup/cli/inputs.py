@@ -90,6 +90,12 @@ def given_ids(dedup: IndexReader, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(page_id for ids in found.values() for page_id in ids))
 
 
+def must_be_there(paths: Iterable[str], argument: str) -> None:
+    """Raise a usage error that names the inputs that are missing."""
+    if absent := missing(located(path for path in paths if path != STDIN)):
+        raise typer.BadParameter(f"there is no {', '.join(map(clean, absent))}", param_hint=argument)
+
+
 class Intake:
     """Pages of the input, with every failure said once and counted.
 
@@ -106,8 +112,7 @@ class Intake:
             raise typer.BadParameter(
                 "a line of standard input has no place to be found at", param_hint="--id-from"
             )
-        if absent := missing(located(path for path in paths if path != STDIN)):
-            raise typer.BadParameter(f"there is no {', '.join(map(clean, absent))}", param_hint="PATH")
+        must_be_there(paths, "PATH")
         most = session.settings.extraction.max_bytes
         self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))
         self._output = session.output

@@ -80,7 +80,12 @@ class Sent(NamedTuple):
 
 async def _lines_or_json(request: Request, service: Served) -> Sent:
     body = await service.body_of(request, JSON, NDJSON)
-    return Sent(body, request.headers["content-type"].lower().startswith(NDJSON))
+    is_lines = request.headers["content-type"].lower().startswith(NDJSON)
+    if not is_lines and body.lstrip().startswith(b"["):
+        raise problems.InvalidBody(
+            (f"an array is not an object: send several pages one a line, as {NDJSON}",)
+        )
+    return Sent(body, is_lines)
 
 
 JsonBody = Annotated[bytes, Depends(_json_body)]

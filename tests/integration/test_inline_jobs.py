@@ -221,5 +221,6 @@ def test_who_only_waits_for_a_job_does_not_pause_it(monkeypatch: pytest.MonkeyPa
         for owner, state in (("another", JobState.RUNNING), ("", JobState.PAUSED)):
             ((part, version),) = site.jobs.parts(job.id, job.plans[-1], range(1))
             assert site.jobs.change_partition(replace(part, owner=owner, beat=beat), version)
-            ran(*command, code=130)
+            said = ran(*command, code=130).output
+            assert ("held by another process" in said) is bool(owner), said
             assert site.jobs.jobs()[0].state is state

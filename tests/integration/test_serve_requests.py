@@ -156,7 +156,7 @@ def test_without_tokens_requests_must_name_this_machine(tmp_path: Path) -> None:
     [
         (b"", "JSON"),
         (b"{", "JSON"),
-        (b"[1]", "an object"),
+        (b"[1]", "an object: send several pages one a line, as application/x-ndjson"),
         (b'{"id": "a"}', "no field of text or HTML (the names tried are text, content"),
         (b'{"text": "x", "body": "x"}', "body: "),
         (b'{"id": "a", "text": 1}', "text: "),
@@ -166,7 +166,7 @@ def test_without_tokens_requests_must_name_this_machine(tmp_path: Path) -> None:
         (json.dumps({"id": "a" * 513, "text": "x"}).encode(), "id: "),
         (b'{"id": "a", "html_base64": "?"}', "base64"),
         (json.dumps({"id": "a", "html_base64": base64.b64encode(b"%PDF-1.7 ...").decode()}).encode(), "PDF"),
-        (b"[" * 20_000, "JSON"),
+        (b"[" * 20_000, "an object"),
         (b'\xff{"id": "a"}', "JSON"),
     ],
 )

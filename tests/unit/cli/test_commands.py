@@ -80,6 +80,8 @@ def test_what_each_command_shows(scanned: None) -> None:
         ("check more.jsonl --evidence", 4, of_a, "f: unique", evidence),
         ("check new.jsonl", 0, "1 checked, 0 duplicate"),
         ("check more.jsonl gone.jsonl", 2, "there is no gone.jsonl"),
+        ("filter gone.jsonl", 2, "there is no gone.jsonl"),
+        ("index copy es-dedup.db :memory:", 2, "an index in memory ends"),
         ("explain a b --evidence", 0, merged, evidence),
         ("explain a story.txt", 0, "merged"),
         ("explain a nothing", 1, "no page 'nothing' is stored"),
