@@ -87,11 +87,8 @@ def unpack(text: str) -> Cursor:
 
 def digest_of(request: Request) -> str:
     """What identifies a search: index, mode, what matches and in which order; 16 hexadecimal characters."""
-    parts = {
-        name: value
-        for name, value in request.body.items()
-        if name in (MATCHING | ORDERING) and name not in _PAGING
-    }
+    deciding = (MATCHING | ORDERING) - _PAGING
+    parts = {name: value for name, value in request.body.items() if name in deciding}
     said = json.dumps(
         [request.index, request.options.mode, dict(request.header), parts], sort_keys=True, default=str
     )
@@ -195,9 +192,7 @@ def _overview(walk: _Scan, counts: Body) -> Plan[GroupedHits]:
     grouped = options.mode is Mode.COLLAPSE
     facets = request.facets
     if grouped:
-        facets = {
-            name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()
-        }
+        facets = totals.count_groups(facets) | totals.counters(request)
     asked = {name: request.body[name] for name in ("suggest",) if name in request.body}
     answer = yield from walk.search(search_bodies.tally(counts, facets) | request.counted | asked)
     more = {name: answer[name] for name in asked if name in answer}  # nothing is said of an empty one

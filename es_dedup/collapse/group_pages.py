@@ -64,7 +64,7 @@ def page_of(request: Request, found: GroupedHits, groups: Sequence[HitGroup]) ->
         groups=tuple(group_of(group, request, counts) for group in groups),
         total_documents=found.total_documents,
         total_groups=found.total_groups,
-        facets=found.facets,
+        facets=totals.read_shown(found.facets),
         problems=tuple(dict.fromkeys([*found.problems, *problems])),
         notes=found.notes,
         took_ms=found.took_ms,
@@ -171,8 +171,8 @@ def _body(request: Request, ids: Sequence[str]) -> Body:
     if options.members_of is MembersOf.MATCHING:
         if search_bodies.has_vectors(given) or "min_score" in given:
             raise SearchRefused("members_of 'matching' with vectors or min_score", "choose members_of 'all'")
-        body |= search_bodies.filtered({name: given[name] for name in ("query",) if name in given}, inside)
-        body |= {name: given[name] for name in ("post_filter",) if name in given}
+        matched: Body = {name: given[name] for name in ("query", "post_filter") if name in given}
+        body |= search_bodies.filtered(matched, inside)
     else:  # the query finds nothing here, but scores and highlights
         scored = [given["query"]] if "query" in given and not search_bodies.has_vectors(given) else []
         body["query"] = {"bool": {"filter": [inside], "should": scored, "minimum_should_match": 0}}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies, totals
-from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, more_of, unsorted
+from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, key_of, more_of, unsorted
 from es_dedup.collapse.model import Expansion, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, lacks_only_unmapped, not_mapped, problems_of
 from es_dedup.collapse.totals import by_document, count_groups, read_groups
@@ -56,7 +56,8 @@ def collapse(request: Request) -> Plan[GroupedHits]:
     Elasticsearch puts all documents without the collapse field into one group. They are therefore searched separately, in the
     same request; only when there are any, a second and third request sort both kinds together.
     """
-    main, apart = parts_of(request, counting_facets(request))
+    facets = {FACETS: count_groups(request.facets), COUNTS: totals.counters(request)}
+    main, apart = parts_of(request, facets)
     grouped = main | {"collapse": {"field": search_bodies.CLUSTER_FIELD}}
     unassigned = search_bodies.narrowed(search_bodies.matching(request.body), search_bodies.UNASSIGNED) | ANY
     first, *more = yield MultiSearch([grouped, *apart.values(), unassigned], request.index, request.header)
@@ -72,11 +73,10 @@ def collapse(request: Request) -> Plan[GroupedHits]:
     counts = dict(zip(apart, more, strict=False))
     total_groups = yield from totals.groups_in(request, counts.get(COUNTS, first))
     groups = [HitGroup([hit], cluster_of(hit)) for hit in hits]
-    facets = counts.get(FACETS, first)
     listed = GroupedHits(
         groups, total_groups=total_groups, complete=len(hits) < request.size, more=more_of(first)
     )
-    return counted(request, listed, found, facets)
+    return counted(request, listed, found, counts.get(FACETS, first))
 
 
 def group(request: Request) -> Plan[GroupedHits]:
@@ -95,22 +95,12 @@ def group(request: Request) -> Plan[GroupedHits]:
 
 def group_hits(hits: Sequence[Hit]) -> list[HitGroup]:
     """Groups in the order of their best hits; a hit without cluster id is a group of its own."""
-    groups: list[HitGroup] = []
-    by_cluster: dict[str, HitGroup] = {}
+    groups: dict[Any, HitGroup] = {}
     for hit in hits:
         cluster_id = cluster_of(hit)
-        if cluster_id in by_cluster:
-            by_cluster[cluster_id].hits.append(hit)
-            continue
-        groups.append(HitGroup([hit], cluster_id))
-        if cluster_id is not None:
-            by_cluster[cluster_id] = groups[-1]
-    return groups
-
-
-def counting_facets(request: Request) -> dict[str, Body]:
-    """Aggregations that count by group: the request's own, and those of totals."""
-    return {FACETS: count_groups(request.facets), COUNTS: totals.counters(request)}
+        key = key_of(hit) if cluster_id is None else cluster_id
+        groups.setdefault(key, HitGroup([], cluster_id)).hits.append(hit)
+    return list(groups.values())
 
 
 def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[str, Body]]:
@@ -131,10 +121,8 @@ def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[s
 def counted(request: Request, found: GroupedHits, answers: Sequence[Answer], facets: Answer) -> GroupedHits:
     """The grouped hits with the document total of the first response and the facets of ``facets``."""
     first, problems = answers[0], problems_in(answers)
-    documents, groups = (
-        totals.documents_in(first) if request.options.document_total else None,
-        found.total_groups,
-    )
+    documents = totals.documents_in(first) if request.options.document_total else None
+    groups = found.total_groups
     if problems:
         documents, groups = totals.as_lower_bound(documents), totals.as_lower_bound(groups)
     answered = facets.get("aggregations", {})

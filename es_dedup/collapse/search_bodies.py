@@ -18,6 +18,7 @@ MATCHING: Final = frozenset(
 ORDERING: Final = frozenset({"sort", "rescore", "track_scores", "size", "from", "search_after"})
 SCORED: Final = ("sampler", "diversified_sampler", "top_hits")
 """Aggregations that use scores implicitly."""
+WRAP: Final = "es_dedup_wrap"
 MATCH_ALL: Final[Body] = {"match_all": {}}
 CLUSTER_FIELD: Final = f"{DEDUP}.cluster_id"
 SIZE_FIELD: Final = f"{DEDUP}.cluster_size"
@@ -73,10 +74,19 @@ def facets_of(body: Body) -> Body:
     return found
 
 
+def among_shown(facets: Body) -> Body:
+    """The aggregations, ``global`` ones restricted to what mode ``canonical`` shows."""
+    made = dict(facets)
+    for name, spec in facets.items():
+        if "global" in spec:
+            inner = {WRAP: {"filter": SHOWN, "aggs": facets_of(spec)}}
+            made[name] = spec | {"aggregations" if "aggregations" in spec else "aggs": inner}
+    return made
+
+
 def with_facets(body: Body, facets: Body) -> Body:
     """The same search with other aggregations."""
-    made = {name: value for name, value in body.items() if name != "aggregations"}
-    made.pop("aggs", None)
+    made = {name: value for name, value in body.items() if name not in ("aggs", "aggregations")}
     return made | {"aggs": facets} if facets else made
 
 
@@ -91,11 +101,7 @@ def filtered(body: Body, condition: Body) -> Body:
         made["query"] = {"bool": {"must": [made.get("query", MATCH_ALL)], "filter": [condition]}}
     if "knn" in made:
         knn = made["knn"]
-        made["knn"] = (
-            [_with_filter(each, condition) for each in knn]
-            if isinstance(knn, list)
-            else _with_filter(knn, condition)
-        )
+        made["knn"] = [_with_filter(each, condition) for each in (knn if isinstance(knn, list) else [knn])]
     return made
 
 

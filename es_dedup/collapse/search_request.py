@@ -149,6 +149,7 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
         raise wrong_type("body", "a search body", body, 'write {"query": …}')
     given = dict(body or {})
     refuse_misshapen(given)
+    given |= _made_explicit(given, options)
     for name in ("from", "size"):
         if type(value := given.get(name, 0)) is not int or value < 0:
             raise SearchRefused(f"{name} is {repr(value)[:60]}", "give a whole number of 0 or more")
@@ -170,3 +171,12 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
     chosen = {"routing": options.routing, "preference": options.preference}
     header = {} if "pit" in given else {name: value for name, value in chosen.items() if value}
     return Request(index, given, options, header)
+
+
+def _made_explicit(body: Body, options: SearchOptions) -> Body:
+    """Parts of a body in the form in which the server treats them as this mode does."""
+    names = body.keys() & {"aggs", "aggregations"} if options.mode is Mode.CANONICAL else ()
+    made = {name: search_bodies.among_shown(body[name] or {}) for name in names}
+    if "suggest" in body and not body.keys() & {"query", "knn", "retriever"}:
+        made["query"] = search_bodies.MATCH_ALL  # without, Elasticsearch returns suggestions and no hits
+    return made

@@ -12,7 +12,7 @@ know the number of groups itself, and counts the ids of all pages but those with
 unless the request orders them by something else than the count.
 
 Left as they are, and reported: measures (``avg``, ``sum`` …) and pipelines, which are about documents; what is inside ``nested``.
-Mode ``canonical`` needs none of this, because it searches one page of each cluster.
+Mode ``canonical`` needs none of this, because it searches one page of each cluster; ``global``, which sees past the query, gets a filter.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.collapse import search_bodies
 from es_dedup.collapse.model import Bound, GroupTotal, Total
 from es_dedup.collapse.operations import MultiSearch, checked
+from es_dedup.collapse.search_bodies import WRAP, facets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +46,6 @@ BUCKETS: Final = RANKED | frozenset(
 )
 _NO_KIND: Final = frozenset({"aggs", "aggregations", "meta"})
 SEVERAL: Final = "es_dedup_several"
-WRAP: Final = "es_dedup_wrap"
 OTHERS: Final = "es_dedup_others"
 MOST_TAKEN: Final = 200_000
 """Clusters of several pages that one shard counts at once; the server keeps some 100 bytes for each."""
@@ -70,7 +70,7 @@ def by_document(facets: Body) -> Iterator[str]:
         if kind_of(spec) not in BUCKETS:
             yield name
         else:
-            yield from (f"{name}>{inner}" for inner in by_document(_inner(spec)))
+            yield from (f"{name}>{inner}" for inner in by_document(facets_of(spec)))
 
 
 def read_groups(facets: Body, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,14 +82,17 @@ def read_groups(facets: Body, answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def read_shown(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to ``search_bodies.among_shown`` in the form of one to the aggregations themselves."""
+    return {
+        name: {key: part for key, part in value.items() if key != WRAP} | value.get(WRAP, {})
+        for name, value in answer.items()
+    }
+
+
 def kind_of(spec: Body) -> str:
     """The kind of an aggregation; empty when it has none."""
     return next((name for name in spec if name not in _NO_KIND), "")
-
-
-def _inner(spec: Body) -> Body:
-    found: Body = spec.get("aggs") or spec.get("aggregations") or {}
-    return found
 
 
 def _counting(spec: Body) -> Body:
@@ -97,7 +100,7 @@ def _counting(spec: Body) -> Body:
     if kind not in BUCKETS:
         return spec
     field = {"field": search_bodies.CLUSTER_FIELD}
-    inner = count_groups(_inner(spec))
+    inner = count_groups(facets_of(spec))
     distinct = {"cardinality": field | {"precision_threshold": FACET_PRECISION}}
     made = {name: value for name, value in spec.items() if name != "aggregations"} | {"aggs": inner}
     way = _way_by_count(kind, spec[kind])
@@ -122,7 +125,7 @@ def _read(spec: Body, answer: Any) -> Any:
     kind = kind_of(spec)
     if kind not in BUCKETS or not isinstance(answer, dict):
         return answer
-    inner = _inner(spec)
+    inner = facets_of(spec)
     if "buckets" not in answer:
         return _bucket(inner, answer)
     buckets = answer["buckets"]
@@ -160,9 +163,7 @@ def documents_in(answer: Mapping[str, Any], *, whole: bool = True) -> Total | No
 
 def as_lower_bound(total: Total | None) -> Total | None:
     """A total of an answer in which parts are missing."""
-    if total is None:
-        return None
-    return replace(total, bound=Bound.AT_LEAST if total.bound is Bound.EXACT else total.bound)
+    return replace(total, bound=Bound.AT_LEAST) if total and total.bound is Bound.EXACT else total
 
 
 def counters(request: Request) -> Body:

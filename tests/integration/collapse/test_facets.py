@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import DedupSearch
+from es_dedup.collapse import START, DedupSearch
 from tests.collapsing import Corpus, ranked
 
 QUERY = {"query": {"match": {"body": "bridge 桥梁 river"}}, "size": 3}
@@ -96,6 +96,24 @@ def test_canonical_counts_canonical_documents(
     facets = DedupSearch(client, corpus.index).search(QUERY | {"aggs": AGGS}).facets
     shown = [source for source in found if corpus.documents[source["id"]].canonical]
     assert counts(facets["sites"]) == groups_by(shown, corpus, lambda source: source["site"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "cursor"),
+    [("canonical", None), ("canonical", START), ("collapse", None), ("collapse", START), ("group", None)],
+)
+def test_a_global_aggregation_counts_each_group_of_the_index_once(
+    client: Elasticsearch, corpus: Corpus, mode: str, cursor: str | None
+) -> None:
+    aggs = {"all": {"global": {}, "meta": {"of": "index"}, "aggs": {"sites": AGGS["sites"]}}}
+    every = [page.source | {"id": name} for name, page in corpus.documents.items()]
+    page = DedupSearch(client, corpus.index).search(QUERY | {"aggs": aggs}, mode=mode, cursor=cursor)
+    found = page.facets["all"]
+    assert found["doc_count"] == groups_by(every, corpus, lambda _: 1)[1]
+    if mode == "canonical":
+        every = [source for source in every if corpus.documents[source["id"]].canonical]
+    assert counts(found["sites"]) == groups_by(every, corpus, lambda source: source["site"])
+    assert (found["meta"], found.keys() - {"documents"}) == ({"of": "index"}, {"doc_count", "meta", "sites"})
 
 
 def test_what_stays_about_documents_is_told(

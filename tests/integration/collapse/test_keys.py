@@ -108,6 +108,16 @@ def test_a_cursor_brings_suggestions_with_the_first_page(search: DedupSearch, mo
         search.search(body | {"profile": True}, cursor=START, mode=mode)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_suggestions_alone_come_with_all_pages(search: DedupSearch, mode: str) -> None:
+    """Elasticsearch answers a body that has nothing else with no hits."""
+    size = {"size": 5_000}
+    page, every = search.search(SUPPORTED["suggest"][0] | size, mode=mode), search.search(size, mode=mode)
+    assert SUPPORTED["suggest"][1](page)
+    assert (page.total_documents, page.total_groups) == (every.total_documents, every.total_groups)
+    assert len(page.groups) == len(every.groups) > 0
+
+
 @pytest.mark.parametrize("key", ["aggs", "aggregations", "suggest", "profile"])
 def test_the_pages_of_a_cluster_refuse_what_they_would_drop(search: DedupSearch, key: str) -> None:
     with pytest.raises(SearchRefused, match=key):
