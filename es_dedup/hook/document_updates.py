@@ -69,13 +69,9 @@ class DocumentUpdates:
             final: accept a candidate list that is cut; otherwise the document waits for another decision.
         """
         read = {each.key.page_id: each for each in found}
-        stripped = [
-            name
-            for name, each in read.items()
-            if each.key.index in self.unread and value_of(each.source, self._fields.content) is None
-        ]
+        stripped = [name for name, each in read.items() if self._is_stripped(each)]
         for name in self._decider.stored(stripped) if stripped else ():
-            del read[name]  # its text is known from the write alone
+            del read[name]
         problems = {name: each.key.problem for name, each in read.items() if each.key.problem}
         pages = [self._fields.page(name, each.source) for name, each in read.items() if name not in problems]
         report.failed.update(problems)
@@ -160,9 +156,13 @@ class DocumentUpdates:
     def outdated(self, page_ids: Collection[str]) -> set[str]:
         """Those of some pages whose documents, of which nobody says that they were decided on, hold another text than their features."""
         now = self._source_index.read(documents_of(page_ids), self._fields.names).values()
-        unsure = (each for each in now if not each.dedup or each.waits)
+        unsure = (each for each in now if (not each.dedup or each.waits) and not self._is_stripped(each))
         pages = [self._fields.page(each.key.page_id, each.source) for each in unsure]
-        return set(self._decider.changed([page for page in pages if page.text or page.html]))
+        return set(self._decider.changed(pages))
+
+    def _is_stripped(self, document: SourceDocument) -> bool:
+        """Whether a pipeline has taken away the text, which is known from the write alone."""
+        return document.key.index in self.unread and value_of(document.source, self._fields.content) is None
 
     def overwrite(self, replaced: Mapping[str, set[str]], report: HookReport, tries: int = TRIES) -> None:
         """Remove documents that others, which are there, take the place of; what was changed past the hook is decided on instead.

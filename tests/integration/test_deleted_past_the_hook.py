@@ -227,3 +227,15 @@ def test_a_copy_of_a_text_that_was_replaced_past_the_hook_is_kept(
         dedup_bulk(client, new, hook=hook, policy=policy, chunk_size=1, refresh=True)
     kept = "new-5" if policy == "overwrite" else "story-0"
     assert clusters(client, name) == {frozenset({each}) for each in (kept, "new-0", "story-1")}
+
+
+@pytest.mark.parametrize("policy", ["skip", "fail", "overwrite"])
+def test_a_copy_of_a_text_that_was_emptied_past_the_hook_is_kept(
+    hook: DedupHook, client: Elasticsearch, name: str, policy: str
+) -> None:
+    dedup_bulk(client, [action_of(story(0), name)], hook=hook)
+    bulk(client, [{"_index": name, "_id": "story-0", "title": "Withdrawn"}], refresh=True)
+    copy = action_of(story(0, "new-0", day=2), name)
+    report = dedup_bulk(client, [copy], hook=hook, policy=policy, refresh=True).report
+    assert (dict(report.left_out), report.removed, report.not_repaired) == ({}, [], {})
+    assert clusters(client, name) == {frozenset({"story-0"}), frozenset({"new-0"})}
