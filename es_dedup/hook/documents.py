@@ -127,7 +127,7 @@ class Item:
         """The document with its ``dedup`` field, without what flattened copies of documents have instead of it (``dedup.cluster_id``)."""
         if self.dedup_field is None:
             return dict(self.source)
-        own = {name: value for name, value in self.source.items() if name.partition(".")[0] != DEDUP}
+        own = {name: value for name, value in self.source.items() if str(name).partition(".")[0] != DEDUP}
         return own | {DEDUP: _fields_of(self.dedup_field)}
 
     @property

@@ -106,6 +106,11 @@ class TestItems:
         assert sent.keys() == {"text", "dedup"}
         assert sent["dedup"]["cluster_id"] == "c"
 
+    def test_keys_that_are_no_text_stay(self) -> None:
+        item = item_of({"index": {"_index": "i", "_id": 1}}, {"text": "x", 2024: "y"}, {})
+        item.dedup_field = DedupField("c", canonical=True, relation="unique")
+        assert item.action[1].keys() == {"text", 2024, "dedup"}
+
     def test_a_left_out_page_rests_on_what_it_duplicates_or_is_in(self) -> None:
         item = item_of({"index": {"_index": "i", "_id": "1"}}, {}, {})
         item.kept, item.because = False, {"i/2", "i/3"}
