@@ -45,8 +45,9 @@ def value_of(value: Any, path: str, absent: Any = None) -> Any:
         if place := _PLACE.match(path):
             inner, rest = value[int(place[1]) :][:1], path[place.end() :]
             return value_of(inner[0], rest, absent) if inner and rest else (inner or [absent])[0]
-        found = [each for part in value if (each := value_of(part, path)) is not None]
-        return [one for each in found for one in (each if isinstance(each, list) else [each])] or absent
+        found = [each for part in value if (each := value_of(part, path, absent)) is not absent]
+        values = [one for each in found for one in (each if isinstance(each, list) else [each])]
+        return values if found else absent
     if not isinstance(value, Mapping) or path in value:
         return value[path] if isinstance(value, Mapping) else absent
     for joint in _JOINT.finditer(path):
