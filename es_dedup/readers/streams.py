@@ -246,7 +246,7 @@ def packed(stream: IO[bytes], packing: str) -> AbstractContextManager[IO[bytes]]
 
 
 def _packing(head: bytes, path: Source | None = None) -> str:
-    by_suffix = PurePath(path.name).suffix.lower() if path is not None else ""
+    by_suffix = PurePath(_QUERY.sub(r"\1", path.name)).suffix.lower() if path is not None else ""
     by_bytes = (suffix for suffix, packing in _PACKINGS.items() if re.match(packing.begins, head))
     return next(by_bytes, by_suffix if by_suffix in PACKED else "")
 

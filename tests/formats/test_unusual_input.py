@@ -47,6 +47,7 @@ class TestFolders:
             "h.shtml",
             "i.php?id=7",
             "j.php?id=7.html",
+            "j.php?load=a.gz",
             "k.aspx",
             "l.x@y.html",
         ]
