@@ -274,7 +274,8 @@ def export(
     suffix = Path(output or "").suffix.lower()
     form = format_ or ("jsonl" if suffix in ("", *JSON_LINES) else suffix[1:])
     if form not in ("jsonl", "csv", "parquet"):
-        raise typer.BadParameter(f"rows are not written as {suffix}; name --format", param_hint="--output")
+        problem = f"{suffix} names none of the formats jsonl, csv and parquet; choose one by --format"
+        raise typer.BadParameter(problem, param_hint="--output")
     if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
     with session.read_clustered() as dedup:
