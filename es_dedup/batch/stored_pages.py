@@ -163,7 +163,7 @@ def clusters_with_evidence(
             ),
         )
         if cluster.members
-        else cluster
+        else cluster  # most clusters are one page, and a copy of each takes long
         for cluster in listed
     ]
 

@@ -19,6 +19,7 @@ ORDERING: Final = frozenset({"sort", "rescore", "track_scores", "size", "from", 
 SCORED: Final = ("sampler", "diversified_sampler", "top_hits")
 """Aggregations that use scores implicitly."""
 WRAP: Final = "es_dedup_wrap"
+"""An aggregation that stands around those of the request."""
 MATCH_ALL: Final[Body] = {"match_all": {}}
 CLUSTER_FIELD: Final = f"{DEDUP}.cluster_id"
 SIZE_FIELD: Final = f"{DEDUP}.cluster_size"

@@ -71,7 +71,7 @@ class DocumentUpdates:
         read = {each.key.page_id: each for each in found}
         stripped = [name for name, each in read.items() if self._is_stripped(each)]
         for name in self._decider.stored(stripped) if stripped else ():
-            del read[name]
+            del read[name]  # what was stored is all that is known of it
         problems = {name: each.key.problem for name, each in read.items() if each.key.problem}
         pages = [self._fields.page(name, each.source) for name, each in read.items() if name not in problems]
         report.failed.update(problems)

@@ -350,7 +350,8 @@ class Run:
             if (ok and self.yield_ok) or (not ok and not self._errors):
                 yield ok, {item.operation: said}
         if self.yield_ok:
-            waiting = {item.page_id for item in (*again, *(item for item, ok, _ in answers if not ok))}
+            failed = {item.page_id for item, ok, _ in answers if not ok}
+            waiting = {item.page_id for item in again} | failed
             yield from (
                 (True, _left_out(item)) for item in batch if not item.kept and item.page_id not in waiting
             )

@@ -171,7 +171,9 @@ def text_of(source: Mapping[str, Any], name: str) -> str:
 
 
 def _moment(value: Any) -> str | datetime | None:
-    given = time_given((value or [None])[0] if isinstance(value, list) else value)
+    if isinstance(value, list):
+        value = value[0] if value else None
+    given = time_given(value)
     return given if isinstance(given, datetime) else str(given or "") or None
 
 
