@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
 SHOWN_NAMES: Final = 5
-SHOWN_FAILURES: Final = 20
 Target = Annotated[str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX")]
 DryRun = Annotated[bool, typer.Option(help="Report what would be done; write nothing.")]
 Force = Annotated[bool, typer.Option(help="Run even if very many documents would change.")]
@@ -223,12 +222,11 @@ def audit(session: Session, *, repair: bool = False, force: Force = False) -> Ex
 
 def purge(
     session: Session,
-    target: Annotated[str | None, typer.Argument(metavar="INDEX")] = None,
+    target: Target,
     *,
     apply: bool = False,
     backup: Annotated[Path | None, typer.Option(dir_okay=False)] = None,
     no_backup: bool = False,
-    restore: Annotated[Path | None, typer.Option(dir_okay=False, exists=True)] = None,
     rate: Rate = None,
     force: Force = False,
 ) -> ExitCode:
@@ -239,18 +237,12 @@ def purge(
     The command may be repeated when it was interrupted. Ends with code 3 when some copies stay.
 
     Args:
-        target: An attached target.
         apply: Delete; without it nothing is changed.
-        backup: File that gets the deleted documents, as a body of _bulk.
-        no_backup: Delete without a restore file.
-        restore: Write the documents of such a file back.
+        backup: New file for the deleted documents, as a body of _bulk.
+        no_backup: Delete without a backup.
     """
-    if (restore is None) == (target is None) or (restore is not None and (apply or backup or no_backup)):
-        raise typer.BadParameter("name an INDEX, or a file with --restore alone", param_hint="INDEX")
     if apply and (backup is None) == (not no_backup):
         raise typer.BadParameter("--apply needs either --backup FILE or --no-backup", param_hint="--apply")
-    if restore is not None or target is None:
-        return _restore(session, restore or Path(), rate)
     output = session.output
     if backup is not None:
         output_target(backup, session, "--backup")
@@ -270,15 +262,6 @@ def purge(
         output.warn(f"{advice}; then repeat the command")
         return ExitCode.LEFT_OUT
     return ExitCode.OK
-
-
-def _restore(session: Session, path: Path, rate: float | None) -> ExitCode:
-    with session.site() as site, session.progress() as progress:
-        done = purging.restore(site, path, rate=rate, progress=progress.counter("restore"))
-    facts = {"restored": done.restored, "there already": done.there, "failed": len(done.failed)}
-    session.output.result(facts, asdict(done))
-    session.output.warn_each("not restored", done.failed, SHOWN_FAILURES)
-    return ExitCode.LEFT_OUT if done.failed else ExitCode.OK
 
 
 def jobs(

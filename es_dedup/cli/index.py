@@ -54,7 +54,7 @@ def remove(
 
     Args:
         older_than: Remove pages published longer ago: 90d, 12w or 2y. Pages without a time stay.
-        erase: Also erase labels, dead letters, lines of restore files, and deleted data in the storage.
+        erase: Also erase labels, dead letters, and deleted data in the storage.
         document: With --erase: also delete the documents from their source index.
         yes: Do not ask whether to erase.
         dry_run: Report what would be removed or, with --erase, where it is stored; write nothing.
@@ -171,7 +171,6 @@ def _erased(
         of_site = {
             "dead letters removed": done.dead_letters,
             "documents deleted": len(done.documents) if document else 0,
-            "taken out of restore files": done.restored_from,
         }
     facts = {"removed": erased.removed, "labels removed": erased.annotations, **of_site}
     return {**facts, "overrides that name them": list(erased.overrides)}, erased.problem

@@ -23,7 +23,6 @@ _WORDS: Final = {
     "write": "writing",
     "search": "indexing texts for search",
     "purge": "deleting copies",
-    "restore": "restoring bytes",
     "report": "writing the report",
 }
 

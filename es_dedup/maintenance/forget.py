@@ -1,11 +1,9 @@
-"""Erasing pages: in the index, among dead letters and jobs, in restore files and, where wanted, in the source index."""
+"""Erasing pages: in the index, among dead letters and jobs and, where wanted, in the source index."""
 
 from __future__ import annotations
 
-import os
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.batch.stored_pages import erase
@@ -13,7 +11,6 @@ from es_dedup.batch.stored_pages import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
 from es_dedup.maintenance.documents import update_dedup_fields
-from es_dedup.maintenance.purge import remove_documents, restore_files
 from es_dedup.maintenance.reindex import PREVIOUS
 from es_dedup.maintenance.runner import parts_by_stage
 
@@ -36,13 +33,11 @@ class SiteForgetReport:
         index: of the index.
         documents: documents that were deleted where that was wanted; else those that are still there.
         dead_letters: that were removed.
-        restored_from: documents that were taken out of restore files.
     """
 
     index: ForgetReport
     documents: tuple[str, ...]
     dead_letters: int
-    restored_from: int
 
 
 def forget_pages(
@@ -80,11 +75,7 @@ def forget_pages(
                 context.jobs.change_partition(replace(part, checkpoint=checkpoint), part_version)
     letters = [each for each in context.jobs.dead() if each.page_id in wanted]
     context.jobs.drop_dead(letters)
-    reachable = [
-        path for path in map(Path, restore_files(context.index)) if os.access(path, os.R_OK | os.W_OK)
-    ]
-    taken = sum(remove_documents(path, wanted) for path in reachable)
-    return SiteForgetReport(erased, there, len(letters), taken)
+    return SiteForgetReport(erased, there, len(letters))
 
 
 def traces(context: MaintenanceContext, page_id: str) -> list[str]:
@@ -98,12 +89,6 @@ def traces(context: MaintenanceContext, page_id: str) -> list[str]:
     with _previous(context) as previous:
         if previous is not None:
             found += [f"{each} of the previous generation" for each in stored_traces(previous, page_id)]
-    for name in restore_files(context.index):
-        path = Path(name)
-        if not path.exists():
-            found.append(f"restore file {name}: not on this machine")
-        elif remove_documents(path, {page_id}, dry_run=True):
-            found.append(f"restore file {name}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Deleting marked copies from source indices, and writing them back from files, which are bodies of ``_bulk``."""
+"""Deleting marked copies from source indices, after they were written to a file that is a body of ``_bulk``."""
 
 from __future__ import annotations
 
@@ -7,35 +7,21 @@ import os
 import re
 import time
 from collections import Counter
-from dataclasses import astuple, dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import xxhash
-
-from es_dedup.errors import InputError, reading_stored
-from es_dedup.index.source_index import (
-    DEDUP,
-    DocumentKey,
-    SourceDocument,
-    dedup_fields_of_groups,
-    document_key,
-    documents_of,
-    index_of,
-)
+from es_dedup.index.source_index import DEDUP, dedup_fields_of_groups, documents_of, index_of
 from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.documents import GROUP_PAGES, forget_gone, ingest_documents, read_documents
+from es_dedup.maintenance.documents import GROUP_PAGES, forget_gone
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
-from es_dedup.temporary import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.index.port import Index
-    from es_dedup.index.source_index import DedupField, SourceFields
+    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
 BATCH: Final = 256  # documents read and deleted at a time
@@ -45,9 +31,6 @@ WAITS: Final = "waits for a decision"
 NO_CANONICAL: Final = "its canonical document is not there"
 OUTDATED: Final = "it was changed since it was decided on"
 CANONICAL_OUTDATED: Final = "its canonical document was changed since it was decided on"
-RESTORE_FILES: Final = "restore-files"
-"""Note of the feature index: paths of the files that hold deleted documents."""
-_HEAD: Final = b'{"create":{"_index":'
 _BACKING: Final = re.compile(r"(?:partial-|restored-)?\.ds-(.+)-\d{4}\.\d{2}\.\d{2}-\d{6}")
 
 
@@ -68,25 +51,10 @@ class PurgeReport:
     kept: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(slots=True)
-class RestoreReport:
-    """What ``restore`` did.
-
-    Attributes:
-        restored: documents that were written back and decided on again.
-        there: documents that stay as they are, as one of their id is there.
-        failed: page id to what the server said.
-    """
-
-    restored: int = 0
-    there: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
-
-
 def purge(
     context: MaintenanceContext,
     target: str,
-    restore_file: Path | None,
+    backup: Path | None,
     *,
     dry_run: bool = True,
     rate: float | None = None,
@@ -96,12 +64,12 @@ def purge(
     """Delete the documents of an attached target that are copies: members of a cluster that are not its canonical document.
 
     A copy is deleted only where its ``dedup`` field is the current decision, its canonical document is there, both still have the features
-    that were decided on, and it was not written since it was read (sequence number). It is appended to the restore file before. May be repeated when it was interrupted.
+    that were decided on, and it was not written since it was read (sequence number). It is on the disk in the backup before. May be repeated when it was interrupted, with another backup.
 
     Args:
         context: with its attachments.
         target: as attached.
-        restore_file: gets the deleted documents as a body of ``_bulk``; None: they cannot be written back.
+        backup: a new file that gets the deleted documents as a body of ``_bulk``; None: they cannot be written back.
         dry_run: change nothing.
         rate: most deletions per second; None: as fast as the server is.
         force: also when more documents are deleted than the guard allows.
@@ -110,18 +78,18 @@ def purge(
     Raises:
         NotAttached: there is no such attachment.
         MassChange: too many documents would be deleted; none was.
-        SourceIncomplete: ``_source`` does not hold whole documents, so that they could not be restored.
-        OSError: the restore file cannot be written; what is not in it was not deleted.
+        SourceIncomplete: ``_source`` does not hold whole documents, so that they could not be written back.
+        OSError: the backup is there already, or cannot be written; what is not in it was not deleted.
     """
     indices = frozenset(context.indices(target))
     context.source_index.refresh(target)
     if not dry_run:
         marked = context.source_index.count(target, {"term": {f"{DEDUP}.canonical": False}})
         context.guard("purge", marked, context.index.count(), force=force)
-        if restore_file is not None:
+        if backup is not None:
             context.source_index.check(indices, readable=True)
-            open_restore_file(context.index, restore_file)
-    work = _Purge(context, indices, restore_file, dry_run, rate)
+            backup.touch(mode=0o600, exist_ok=False)
+    work = _Purge(context, indices, backup, dry_run, rate)
     context.index.refresh_clusters()
     total, done = context.index.count(), 0
     for groups in chunked_by_size(context.index.clusters(min_size=2), GROUP_PAGES, len):
@@ -136,7 +104,7 @@ def purge(
 class _Purge:
     context: MaintenanceContext
     indices: Collection[str]
-    restore_file: Path | None
+    backup: Path | None
     dry_run: bool
     rate: float | None
 
@@ -167,8 +135,8 @@ class _Purge:
         wanted = [document for name, document in documents.items() if name not in reasons]
         outcomes: Mapping[str, str] = dict.fromkeys((each.key.page_id for each in wanted), "")
         if not self.dry_run:
-            if wanted and self.restore_file is not None:
-                append_documents(self.restore_file, wanted)
+            if wanted and self.backup is not None:
+                append_documents(self.backup, wanted)
             outcomes = source_index.delete_unchanged(wanted)
         deleted = [name for name, outcome in outcomes.items() if not outcome]
         gone = [name for name in copies if name not in documents or outcomes.get(name) == "gone"]
@@ -220,89 +188,6 @@ class _Purge:
         return found
 
 
-def restore(
-    context: MaintenanceContext,
-    restore_file: Path,
-    *,
-    rate: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> RestoreReport:
-    """Write the documents of a restore file back, and decide on them again; one whose id is there again stays as it is.
-
-    Where the file has a document more than once, as ``purge`` was repeated, its last version is written.
-
-    Args:
-        context: with its attachments.
-        restore_file: as ``purge`` wrote it.
-        rate: most documents per second.
-        progress: called with the bytes that were read, and the size of the file.
-
-    Raises:
-        InputError: a line is not as ``purge`` writes it; what comes before was restored.
-    """
-    report = RestoreReport()
-    read, size = 0, restore_file.stat().st_size
-    for some in chunked(read_versions(restore_file), BATCH):
-        began = time.monotonic()
-        documents = [document for document, _, last in some if last]
-        present = _present(context, documents)
-        outcomes = context.source_index.create(each for each in documents if each not in present)
-        done = [name for name, outcome in outcomes if not outcome]
-        report.restored += len(done)
-        report.there += len(present)
-        for name, outcome in outcomes:
-            if outcome == "conflict":
-                report.there += 1
-            elif outcome:
-                report.failed[name] = outcome
-        for fields, _, decided_on in read_documents(context, context.fields_of(done)):
-            ingest_documents(context, fields, list(decided_on.values()))
-        read += sum(length for _, length, _ in some)
-        if progress is not None:
-            progress(read, size)
-        throttle(rate, len(done), time.monotonic() - began)
-    return report
-
-
-def _present(context: MaintenanceContext, documents: Sequence[SourceDocument]) -> list[SourceDocument]:
-    """Documents that are there where `create` would not see it: of a data stream it looks only into the index that takes new ones."""
-    indices = {name: context.source_index.indices(name) for name in {each.key.index for each in documents}}
-    places = [
-        [replace(key, index=index).page_id for index in indices[key.index] if index != key.index]
-        for key in (each.key for each in documents)
-    ]
-    found = context.source_index.read(chain.from_iterable(places), ()) if any(places) else {}
-    return [each for each, names in zip(documents, places, strict=True) if not found.keys().isdisjoint(names)]
-
-
-# Files of deleted documents
-
-
-def restore_files(index: Index) -> list[str]:
-    """Paths of all restore files that were written, on the machine where ``purge`` ran."""
-    note = index.note(RESTORE_FILES)
-    if note is None:
-        return []
-    with reading_stored("restore files"):
-        return [str(path) for path in json.loads(note)]
-
-
-def open_restore_file(index: Index, path: Path) -> None:
-    """Make a file where it is missing, record its path in the feature index, and cut off an unfinished document of a killed process.
-
-    Raises:
-        InputError: the file is another one.
-    """
-    path.touch(mode=0o600)
-    whole = sum(length for _, length in documents_in(path))
-    with path.open("rb+") as stream:
-        stream.truncate(whole)
-    with index.writing():
-        known = restore_files(index)
-        if (name := str(path.resolve())) not in known:
-            index.set_note(RESTORE_FILES, json.dumps([*known, name], ensure_ascii=False))
-
-
 def append_documents(path: Path, documents: Sequence[SourceDocument]) -> None:
     """Append documents, and have them on the disk when the call ends."""
     with path.open("ab") as stream:
@@ -318,65 +203,6 @@ def _line(value: Any) -> bytes:
     return (
         json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
     )
-
-
-def documents_in(path: Path) -> Iterator[tuple[SourceDocument, int]]:
-    """Documents of a restore file with their length in bytes; one that was not written to its end is left out.
-
-    Raises:
-        InputError: the file is none.
-    """
-    with path.open("rb") as stream:
-        for number, head in enumerate(stream):
-            body = next(stream, b"")
-            if not body.endswith(b"\n") and head.startswith(_HEAD if number == 0 else b""):
-                return
-            try:
-                place = json.loads(head)["create"]
-                key = DocumentKey(place["_index"], place["_id"], place.get("routing", ""))
-                document = SourceDocument(key, json.loads(body))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                problem = "not a restore file of `es-dedup elastic purge`"
-                raise InputError(str(path), 2 * number + 1, problem) from error
-            yield document, len(head) + len(body)
-
-
-def read_versions(path: Path) -> Iterator[tuple[SourceDocument, int, bool]]:
-    """As ``documents_in``, and whether it is the last version of the document: each run of ``purge`` appends what it finds.
-
-    Raises:
-        InputError: the file is none.
-    """
-    last = {_digest(document.key): number for number, (document, _) in enumerate(documents_in(path))}
-    for number, (document, length) in enumerate(documents_in(path)):
-        yield document, length, last[_digest(document.key)] == number
-
-
-def _digest(key: DocumentKey) -> int:
-    """Identifies a document by 128 bits, so that a file of many millions is read in little memory."""
-    place = json.dumps(astuple(key))
-    return xxhash.xxh3_128_intdigest(place.encode())
-
-
-def remove_documents(path: Path, page_ids: Collection[str], *, dry_run: bool = False) -> int:
-    """Take the documents of some pages out of a restore file; how many there were.
-
-    Documents of a data stream are told by its name, not by that of the backing index.
-
-    Raises:
-        InputError: the file is none.
-    """
-    keys = {
-        replace(key, index=_stream_of(key.index)) for key in map(document_key, filter(index_of, page_ids))
-    }
-    taken = sum(document.key in keys for document, _ in documents_in(path))
-    if taken and not dry_run:
-        with path.open("rb") as stream, replacing(path) as rest:
-            for document, length in documents_in(path):
-                lines = stream.read(length)
-                if document.key not in keys:
-                    rest.write(lines)
-    return taken
 
 
 def _stream_of(index: str) -> str:

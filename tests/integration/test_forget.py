@@ -1,6 +1,5 @@
 """Pages erased: nothing of them is found by any question, nor in the bytes of the file."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,6 @@ from es_dedup import Deduplicator, Page
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.forget import forget_pages, traces
-from es_dedup.maintenance.purge import purge
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.maintenance.runner import start_follow
 from es_dedup.maintenance.status import follow_status
@@ -103,28 +101,16 @@ def test_on_a_server_the_page_is_gone_and_what_is_left_in_segments_is_said(own_a
     empty(own_address)
 
 
-def test_a_site_forgets_documents_dead_letters_and_restore_files(tmp_path: Path) -> None:
-    given = {f"{at}-{copy}": {"body": article(at), "title": "A page"} for at in range(3) for copy in range(3)}
-    with source_index(given) as (client, name), attached(name, fields=SourceFields("body")) as site:
+def test_a_site_forgets_documents_and_dead_letters() -> None:
+    given = {f"{at}-0": {"body": article(at), "title": "A page"} for at in range(3)}
+    with source_index(given) as (_, name), attached(name, fields=SourceFields("body")) as site:
         run(site, "backfill")
-        path = tmp_path / "copies.ndjson"
-        purge(site, name, path, dry_run=False, force=True)
-        client.indices.refresh(index=name)
-        kept = {hit["_id"] for hit in client.search(index=name, size=10)["hits"]["hits"]}
-        purged, stored = f"{name}/{min(given.keys() - kept)}", f"{name}/{min(kept)}"
-        site.put_dead_letters({purged: "its text cannot be read"}, "ingest")
-        assert traces(site, purged) == ["name in the storage", "dead letter", f"restore file {path}"]
-        done = forget_pages(site, [purged, stored], document=True)
-        assert (done.index.removed, done.documents, done.dead_letters, done.restored_from) == (
-            1,
-            (stored,),
-            1,
-            1,
-        )
-        assert traces(site, purged) == traces(site, stored) == []
-        assert purged.partition("/")[2].encode() not in path.read_bytes()
-        path.unlink()
-        assert traces(site, stored) == [f"restore file {path}: not on this machine"]
+        dead, stored = f"{name}/0-0", f"{name}/1-0"
+        site.put_dead_letters({dead: "its text cannot be read"}, "ingest")
+        assert {"dead letter", "document in the source index"} <= set(traces(site, dead))
+        done = forget_pages(site, [dead, stored], document=True)
+        assert (done.index.removed, set(done.documents), done.dead_letters) == (2, {dead, stored}, 1)
+        assert traces(site, dead) == traces(site, stored) == []
 
 
 def test_documents_jobs_and_the_previous_generation_do_not_name_it() -> None:
@@ -165,25 +151,3 @@ def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:
     assert "--yes" in said("index", "remove", "--erase", NAME, code=2)
     said("index", "remove", "--erase", "--yes", "-", given=f"{NAME}\n")
     assert "nothing of these pages is stored" in said("index", "remove", "--erase", NAME, "--dry-run")
-
-
-def test_of_one_id_with_other_routing_the_copy_stays_in_the_restore_file(tmp_path: Path) -> None:
-    with source_index({}, shards=8) as (client, name), attached(name, fields=SourceFields("body")) as context:
-        for routing in ("a", "b", "c", "d"):
-            document = {"body": article(1), "title": "A page"}
-            client.index(index=name, id="one", routing=routing, document=document, refresh=True)
-        run(context, "backfill")
-        path = tmp_path / "copies.ndjson"
-        assert purge(context, name, path, dry_run=False, force=True).deleted == 2  # two are in one shard
-        (first, second), before = (json.loads(line)["create"] for line in lines_of(path)), lines_of(path, 0)
-        forget_pages(context, [f"{name}/one"])
-        assert lines_of(path, 0) == before
-        page_id = f"{name}?{first['routing']}/one"
-        assert forget_pages(context, [page_id]).restored_from == 1
-        assert traces(context, page_id) == []
-        assert [json.loads(line)["create"] for line in lines_of(path)] == [second]
-
-
-def lines_of(path: Path, step: int = 2) -> list[str]:
-    """The heads in a restore file; with ``step`` 0 all its lines."""
-    return path.read_text(encoding="utf-8").splitlines()[:: step or 1]

@@ -1,4 +1,4 @@
-"""Copies deleted from a source index, and brought back: nothing but current copies goes, and nothing is lost."""
+"""Copies deleted from a source index: nothing but current copies goes, and a backup brings them back."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.errors import InputError, MassChange, NotAttached
+from es_dedup.errors import MassChange, NotAttached
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext
@@ -20,8 +20,6 @@ from es_dedup.maintenance.purge import (
     OUTDATED,
     WAITS,
     purge,
-    restore,
-    restore_files,
 )
 from tests.commands import ran
 from tests.servers import url_of
@@ -68,7 +66,7 @@ def whole(client: Elasticsearch, name: str) -> dict[str, Any]:
     return {hit["_id"]: {k: v for k, v in hit["_source"].items() if k != "dedup"} for hit in hits}
 
 
-def test_copies_go_into_the_restore_file_and_come_back(site: Site, tmp_path: Path) -> None:
+def test_copies_go_into_a_backup_that_bulk_brings_back(site: Site, tmp_path: Path) -> None:
     client, name, context = site
     before = whole(client, name)
     found = purge(context, name, None)
@@ -83,26 +81,20 @@ def test_copies_go_into_the_restore_file_and_come_back(site: Site, tmp_path: Pat
     assert {hit["_source"]["dedup"]["cluster_size"] for hit in sizes} == {1}
     assert context.index.count() == 4
     assert audit(context).clean
-    assert restore_files(context.index) == [str(path)]
     assert path.stat().st_mode & 0o077 == 0
 
-    assert purge(context, name, path, dry_run=False).deleted == 0  # repeated
-    done = restore(context, path)
-    assert (done.restored, done.there, done.failed) == (8, 0, {})
+    copies = path.read_bytes()
+    assert purge(context, name, tmp_path / "later.ndjson", dry_run=False).deleted == 0  # repeated
+    with pytest.raises(FileExistsError):
+        purge(context, name, path, dry_run=False)
+    assert path.read_bytes() == copies
+    lines = [json.loads(line) for line in copies.splitlines()]
+    assert not client.bulk(operations=lines, refresh=True)["errors"]
     assert whole(client, name) == before
+    assert audit(context, repair=True, force=True).repaired["duplicate"] == 8
     assert purge(context, name, None).deleted == 8  # decided on again
     assert audit(context).clean
-    assert restore(context, path).there == 8
-
-
-def test_the_restore_file_is_a_body_of_bulk(site: Site, tmp_path: Path) -> None:
-    client, name, context = site
-    before = whole(client, name)
-    path = tmp_path / "copies.ndjson"
-    purge(context, name, path, dry_run=False, force=True)
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert not client.bulk(operations=lines)["errors"]
-    assert whole(client, name) == before
+    assert client.bulk(operations=lines)["errors"]  # documents that are there stay
 
 
 def test_what_is_not_a_current_copy_stays(site: Site, tmp_path: Path) -> None:
@@ -131,29 +123,12 @@ def test_a_copy_stays_where_its_text_or_that_of_its_canonical_document_is_anothe
     client.update(index=name, id="1-0", doc={"body": article(91)})
     client.index(index=name, id="2-0", document={"body": article(92), "title": "Page 2"}, refresh=True)
     assert purge(context, name, None).deleted == 3
-    found = purge(context, name, tmp_path / "f", dry_run=False, force=True)
+    found = purge(context, name, tmp_path / "first", dry_run=False, force=True)
     assert (found.deleted, dict(found.kept)) == (3, {OUTDATED: 1, CANONICAL_OUTDATED: 4})
     assert ids(client, name) == set(documents(4)) - {"0-2", "3-1", "3-2"}
     audit(context, repair=True, force=True)
-    assert purge(context, name, tmp_path / "f", dry_run=False).deleted == 2
+    assert purge(context, name, tmp_path / "second", dry_run=False).deleted == 2
     assert len({text["body"] for text in whole(client, name).values()}) == len(whole(client, name)) == 7
-
-
-def test_of_two_versions_in_the_file_the_last_is_restored(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, name, context = site
-    path = tmp_path / "copies.ndjson"
-    with monkeypatch.context() as patched:
-        patched.setattr(context.source_index, "delete_unchanged", _interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            purge(context, name, path, dry_run=False, force=True)
-    client.update(index=name, id="0-1", doc={"price": 7}, refresh=True)
-    before = whole(client, name)
-    assert purge(context, name, path, dry_run=False, force=True).deleted == 8
-    assert len(path.read_bytes().splitlines()) == 2 * 16
-    assert restore(context, path).restored == 8
-    assert whole(client, name) == before
 
 
 def test_a_copy_that_is_written_after_it_was_read_stays(
@@ -186,22 +161,19 @@ def test_very_many_copies_have_to_be_forced(tmp_path: Path) -> None:
             purge(context, "other", None)
 
 
-def test_an_interrupted_run_goes_on_and_its_file_is_whole(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_goes_on(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client, name, context = site
-    before, path = whole(client, name), tmp_path / "copies.ndjson"
+    before, paths = whole(client, name), (tmp_path / "first", tmp_path / "second")
     with monkeypatch.context() as patched:
         patched.setattr("es_dedup.maintenance.purge.forget_gone", _interrupt)
         with pytest.raises(KeyboardInterrupt):
-            purge(context, name, path, dry_run=False, force=True)
-    with path.open("ab") as stream:  # a process that was killed while it wrote
-        stream.write(b'{"create":{"_index":"x","_id":"y"}}\n{"body":"cut')
-    done = purge(context, name, path, dry_run=False, force=True)
+            purge(context, name, paths[0], dry_run=False, force=True)
+    done = purge(context, name, paths[1], dry_run=False, force=True)
     assert done.deleted + done.gone == 8
     assert context.index.count() == 4
     assert audit(context).clean
-    assert restore(context, path).restored == 8
+    lines = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    assert not client.bulk(operations=lines)["errors"]
     assert whole(client, name) == before
 
 
@@ -211,15 +183,6 @@ def test_a_rate_slows_down(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("es_dedup.maintenance.purge.time.sleep", slept.append)
     purge(context, name, None, dry_run=False, force=True, rate=0.5)
     assert sum(slept) > 8
-
-
-def test_a_file_of_another_kind_is_refused(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "other").write_text('{"a": 1}\n{"b": 2}\n')
-    with pytest.raises(InputError, match="other:1: not a restore file"):
-        restore(site[2], tmp_path / "other")
-    with pytest.raises(InputError, match="other:1: not a restore file"):
-        purge(site[2], site[1], tmp_path / "other", dry_run=False, force=True)
-    assert (tmp_path / "other").read_text().startswith('{"a"')
 
 
 def test_the_command_asks_for_a_file_and_tells_what_it_did(site: Site, tmp_path: Path) -> None:
@@ -233,11 +196,10 @@ def test_the_command_asks_for_a_file_and_tells_what_it_did(site: Site, tmp_path:
 
     assert said(name)["deleted"] == 8
     assert "--backup FILE or" in said(name, "--apply", code=2)
-    assert "name an INDEX" in said(code=2)
     assert said(name, "--apply", "--backup", path, "--force") == {
         "command": "elastic purge", "dry_run": False, "deleted": 8, "gone": 0, "kept": {}, "preset": "balanced",
     }  # fmt: skip
-    assert said("--restore", path)["restored"] == 8
+    assert "File exists" in said(name, "--apply", "--backup", path, code=1)
 
 
 def _hits(client: Elasticsearch, name: str, *, canonical: bool) -> list[Any]:

@@ -416,7 +416,6 @@ class Write:
     """One write: ``operation`` is ``index``, ``create``, ``update`` or ``delete``.
 
     ``retries`` of an ``update`` count how often it may meet another writer; ``condition`` is a sequence number and a term.
-    ``pipeline`` takes the place of the index's.
     """
 
     operation: str
@@ -426,7 +425,6 @@ class Write:
     condition: tuple[int, int] | None = None
     routing: str = ""
     retries: int = 0
-    pipeline: str = ""
 
     def encoded(self) -> bytes:
         """Its lines in a bulk request."""
@@ -435,8 +433,6 @@ class Write:
             head["if_seq_no"], head["if_primary_term"] = self.condition
         if self.routing:
             head["routing"] = self.routing
-        if self.pipeline:
-            head["pipeline"] = self.pipeline
         if self.retries:
             head["retry_on_conflict"] = self.retries
         lines = [{self.operation: head}] if self.body is None else [{self.operation: head}, self.body]

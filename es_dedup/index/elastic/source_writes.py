@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception")
 """Errors that say that a document cannot be there."""
-DROPPED: Final = "an ingest pipeline dropped it"
 REMEMBERED: Final = 50_000  # documents: many batches, some MB
 CLOSED: Final = "index_closed_exception"
 FILTER: Final = tuple(
@@ -209,23 +207,6 @@ class SourceWrites:
             write_to(each.key, "delete", condition=(each.seq_no, each.term)) for each in given
         )
         return {each.key.page_id: _outcome(result) for each, result in zip(given, results, strict=True)}
-
-    def create(self, documents: Iterable[SourceDocument]) -> list[tuple[str, str]]:
-        """Write documents that are not there; for each its page id, and why it was not written, empty where it was.
-
-        The reason is ``conflict`` where a document of that id is there, or what the server said.
-        """
-        given = list(documents)
-        results = self._write(
-            write_to(each.key, "create", dict(each.source), pipeline="_none") for each in given
-        )
-        return [
-            (
-                replace(each.key, index=result.index or each.key.index).page_id,
-                DROPPED if result.noop else _outcome(result),
-            )
-            for each, result in zip(given, results, strict=True)
-        ]
 
     def _write(self, writes: Iterable[Write]) -> list[Result]:
         return write_all(self._server, writes, alias=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -20,8 +19,7 @@ from es_dedup.errors import (
     IndexUnavailable,
 )
 from es_dedup.index.elastic.address import parse_address
-from es_dedup.index.elastic.collection import Result
-from es_dedup.index.elastic.connecting import Options, credentials
+from es_dedup.index.elastic.connecting import credentials
 from es_dedup.index.elastic.documents import (
     LONG,
     hash_of,
@@ -30,10 +28,7 @@ from es_dedup.index.elastic.documents import (
     storable,
     tokens_of,
 )
-from es_dedup.index.elastic.server import Server
-from es_dedup.index.elastic.source_writes import DROPPED, SourceWrites
 from es_dedup.index.factory import beside, elastic_options, shown
-from es_dedup.index.source_index import DocumentKey, SourceDocument
 from es_dedup.settings.loading import describe, load_settings
 
 if TYPE_CHECKING:
@@ -117,19 +112,3 @@ def test_errors_survive_pickling_and_say_what_to_do(kind: Callable[[str, str], I
     assert "http://host:9200/pages" in str(error)
     assert "reason" in str(error)
     assert made.retryable is not isinstance(made, IndexRefused)
-
-
-def test_a_document_that_a_pipeline_drops_is_not_restored() -> None:
-    documents = [SourceDocument(DocumentKey("pages", name), {}) for name in ("kept", "dropped", "there")]
-    results = [
-        Result(201, index="pages", version=1),
-        Result(200, noop=True, index="pages", version=-3),
-        Result(409, "version_conflict_engine_exception", index="pages"),
-    ]
-    writes = SourceWrites(Server(parse_address("http://h:9200/i"), Options()))
-    with patch.object(writes, "_write", return_value=results):
-        assert writes.create(documents) == [
-            ("pages/kept", ""),
-            ("pages/dropped", DROPPED),
-            ("pages/there", "conflict"),
-        ]
