@@ -1,6 +1,6 @@
-"""What do the segmenter and the synonyms change? Words, parts of speech and time, and verdicts on labelled sets.
+"""What do the native core and the synonyms change? Words, parts of speech and time, and verdicts on labelled sets.
 
-With ``--words`` a table compares the words of jieba in Python, of its dictionary in the native core and of jieba with its model. The second has each method with its own
+With ``--words`` a table compares the words of jieba in Python and of its dictionary in the native core. The second has each method with its own
 thresholds, without the decision rules: a pair is accepted if the method's own candidate query finds it and its own verdict accepts it.
 """
 
@@ -19,7 +19,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, labelled
 from es_dedup.model import Content, Relation
 from es_dedup.text.normalise import normalise
-from es_dedup.text.segment import JiebaSegmenter, NativeSegmenter, segmenter
+from es_dedup.text.segment import JiebaSegmenter, NativeSegmenter
 from es_dedup.text.synonyms import WORDNET
 from experiments.methods import run_method
 
@@ -40,7 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--methods", nargs="*", default=METHODS)
-    parser.add_argument("--segmenters", nargs="+", default=("jieba",))
     parser.add_argument("--words", action="store_true", help="compare the words themselves, too")
     parser.add_argument("--synonyms", nargs="+", default=("none", WORDNET), help="wordnet, none, or a file")
     given = parser.parse_args(arguments)
@@ -49,18 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for pairs in pair_sets(given.data, given.sets):
         if given.words:
             cut += segmented(pairs)
-        for method, by, synonyms in product(given.methods, given.segmenters, given.synonyms):
+        for method, synonyms in product(given.methods, given.synonyms):
             if method == "dwswn" and synonyms != given.synonyms[0]:
                 continue  # it has none
             settings = Settings.model_validate(
                 {
                     "detectors": (method,),
-                    "words": {"segmenter": by},
                     "simhash": {"features": "words"},
                     **{name: {"synonyms": synonyms} for name in ("multi_simhash", "dwdcs")},
                 }
             )
-            found.append({"set": pairs.name, "method": method, "segmenter": by} | row_of(pairs, settings))
+            found.append({"set": pairs.name, "method": method} | row_of(pairs, settings))
             if method not in ("dwswn", "simhash"):
                 found[-1]["synonyms"] = synonyms
     if cut:
@@ -78,11 +76,7 @@ def segmented(pairs: PairSet) -> list[Row]:
     table: list[Row] = []
     vocabulary: set[str] = set()
     dictionary = JiebaSegmenter()
-    compared: dict[str, Segmenter] = {
-        "jieba": dictionary,
-        "native core": NativeSegmenter(),
-        "jieba-hmm": segmenter("jieba-hmm"),
-    }
+    compared: dict[str, Segmenter] = {"jieba": dictionary, "native core": NativeSegmenter()}
     for name, by in compared.items():
         by.cut("".join(texts[:1])[:100])
         start = time.process_time()

@@ -54,19 +54,19 @@ _FACTORIES: Final[dict[str, Factory]] = {
     DwdcsPhrases.name: lambda settings: _of_dwdcs(DwdcsPhrases, settings),
     DwdcsPrinted.name: lambda settings: _of_dwdcs(DwdcsPrinted, settings),
     DwdcsTfidf.name: lambda settings: _of_dwdcs(DwdcsTfidf, settings),
-    Dwswn.name: lambda settings: Dwswn(settings.dwdcs, segmenter=settings.words.segmenter),
+    Dwswn.name: lambda settings: Dwswn(settings.dwdcs),
     MultiSimhashEach.name: lambda settings: _of_multi_simhash(MultiSimhashEach, settings),
     MultiSimhashTfidf.name: lambda settings: _of_multi_simhash(MultiSimhashTfidf, settings),
 }
 
 
 def _of_dwdcs(kind: type[Dwdcs], settings: Settings) -> Dwdcs:
-    return kind(settings.dwdcs, synonyms.named(settings.dwdcs.synonyms), segmenter=settings.words.segmenter)
+    return kind(settings.dwdcs, synonyms.named(settings.dwdcs.synonyms))
 
 
 def _of_multi_simhash(kind: type[MultiSimhash], settings: Settings) -> MultiSimhash:
     config = settings.multi_simhash
-    return kind(config, synonyms.named(config.synonyms), segmenter=settings.words.segmenter)
+    return kind(config, synonyms.named(config.synonyms))
 
 
 def _factory(name: str) -> Callable[[Settings], Detector[Any]]:

@@ -62,7 +62,7 @@ def _words(session: Session, intake: Intake) -> Iterator[list[str]]:
     with session.progress() as progress:
         for some in chunked(intake.pages(), BATCH):
             texts = normalise_many([content_of(page, session.settings.extraction)[0].text for page in some])
-            words = content_words(texts, session.settings.words.segmenter)
+            words = content_words(texts)
             yield from map(words.words, range(len(words)))
             read += len(some)
             progress.count("read", read, None)

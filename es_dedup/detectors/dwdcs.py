@@ -20,7 +20,6 @@ from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import sorted_distinct
-from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
 from es_dedup.text.words import words_of_pages
 
@@ -114,7 +113,6 @@ class Dwdcs(Detector[KeyConcepts]):
     Args:
         config: network, key concepts and thresholds.
         synonyms: words of one meaning; without them a concept is a word.
-        segmenter: name of what cuts words.
     """
 
     name = "dwdcs"
@@ -122,14 +120,13 @@ class Dwdcs(Detector[KeyConcepts]):
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
     term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {TAG: ("key_concepts",)}
 
-    def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
+    def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE) -> None:
         self._config = config
-        self._segmenter = segmenter
         self._merger = merger_of(synonyms, config.senses, config.min_overlap)
 
     def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
         """Key concepts of several pages."""
-        return self.of_words(words_of_pages(tuple(content.text for content in contents), self._segmenter))
+        return self.of_words(words_of_pages(tuple(content.text for content in contents)))
 
     def of_words(self, words: WordBatch) -> list[KeyConcepts | Skipped]:
         """The same of pages that are segmented already."""

@@ -184,7 +184,7 @@ def _fingerprints(batch: TextBatch, tokens: TokenBatch | None, settings: Setting
     """SimHash of each page, 0 where the method is not enabled; ``tokens`` are made where they are not given."""
     if Simhash.name not in settings.detectors:
         return np.zeros(len(batch), dtype=np.uint64)
-    detector = Simhash(settings.simhash, segmenter=settings.words.segmenter)
+    detector = Simhash(settings.simhash)
     return detector.values(batch, tokens or tokenise(batch))[0]
 
 

@@ -26,7 +26,6 @@ from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import chosen
 from es_dedup.text.ragged import offsets_of
-from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
 from es_dedup.text.words import distinct_words, words_of_pages
 
@@ -126,7 +125,6 @@ class MultiSimhash(Detector[TwoFingerprints]):
     Args:
         config: windows, weights and thresholds.
         synonyms: words of one meaning; they get one code in the second fingerprint.
-        segmenter: name of what cuts words.
     """
 
     name = "multi_simhash"
@@ -143,15 +141,8 @@ class MultiSimhash(Detector[TwoFingerprints]):
         )
     }
 
-    def __init__(
-        self,
-        config: MultiSimhashConfig,
-        synonyms: Synonyms = NONE,
-        *,
-        segmenter: str = DEFAULT,
-    ) -> None:
+    def __init__(self, config: MultiSimhashConfig, synonyms: Synonyms = NONE) -> None:
         self._config = config
-        self._segmenter = segmenter
         self._synonyms = synonyms
 
     def values(self, words: WordBatch) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -169,7 +160,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:
         """Both fingerprints of several pages."""
-        return self.of_words(words_of_pages(tuple(content.text for content in contents), self._segmenter))
+        return self.of_words(words_of_pages(tuple(content.text for content in contents)))
 
     def of_words(self, words: WordBatch) -> list[TwoFingerprints | Skipped]:
         """The same of pages that are segmented already."""

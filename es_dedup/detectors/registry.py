@@ -25,20 +25,15 @@ if TYPE_CHECKING:
 
 _FACTORIES: Final[dict[str, Factory]] = {  # a method is imported when it is made
     "ccdet": lambda settings: detectors.ccdet.Ccdet(settings.ccdet),
-    "simhash": lambda settings: detectors.simhash.Simhash(
-        settings.simhash, segmenter=settings.words.segmenter
-    ),
+    "simhash": lambda settings: detectors.simhash.Simhash(settings.simhash),
     "coverage": lambda settings: detectors.coverage.Coverage(settings.coverage),
     "multi_simhash": lambda settings: detectors.multi_simhash.MultiSimhash(
         settings.multi_simhash,
         synonyms.named(settings.multi_simhash.synonyms, "multi_simhash.synonyms"),
-        segmenter=settings.words.segmenter,
     ),
     "char_frequency": lambda settings: detectors.char_frequency.CharFrequency(settings.char_frequency),
     "dwdcs": lambda settings: detectors.dwdcs.Dwdcs(
-        settings.dwdcs,
-        synonyms.named(settings.dwdcs.synonyms, "dwdcs.synonyms"),
-        segmenter=settings.words.segmenter,
+        settings.dwdcs, synonyms.named(settings.dwdcs.synonyms, "dwdcs.synonyms")
     ),
 }
 

@@ -25,8 +25,7 @@ from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGrou
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.segment import DEFAULT
-from es_dedup.text.segment import segmenter as segmenter_of
+from es_dedup.text.segment import segmenter
 from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
 
 if TYPE_CHECKING:
@@ -88,7 +87,6 @@ class Simhash(Detector[Fingerprint]):
 
     Args:
         config: features and threshold.
-        segmenter: name of what cuts words, for features that are words.
     """
 
     name = "simhash"
@@ -98,9 +96,8 @@ class Simhash(Detector[Fingerprint]):
         TAG + band: (f"simhash_band_{BANDS - 1 - band}",) for band in range(BANDS)
     }
 
-    def __init__(self, config: SimhashConfig, *, segmenter: str = DEFAULT) -> None:
+    def __init__(self, config: SimhashConfig) -> None:
         self._config = config
-        self._segmenter = segmenter
 
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Fingerprints of tokenised texts, and which pages have any feature; both of shape (pages,)."""
@@ -111,7 +108,7 @@ class Simhash(Detector[Fingerprint]):
             idf = None
             if self._config.features == "words-tfidf":
                 idf = chosen(self._config.idf, "simhash.idf")
-            hashes, owners, weights = _word_features(batch, idf, self._segmenter)
+            hashes, owners, weights = _word_features(batch, idf)
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0
         return fingerprints(hashes, owners, count, weights), has
@@ -169,7 +166,7 @@ class Simhash(Detector[Fingerprint]):
 
 
 def _word_features(
-    batch: TextBatch, idf: Idf | None, by: str
+    batch: TextBatch, idf: Idf | None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64] | None]:
     """Hashes of all words that hold a letter or digit, their pages, and their weights where ``idf`` is given.
 
@@ -177,7 +174,7 @@ def _word_features(
     """
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     offsets = batch.offsets + np.arange(len(batch) + 1)
-    cut = segmenter_of(by).cut_codes(codes)
+    cut = segmenter().cut_codes(codes)
     starts, ends = cut.starts, np.append(cut.starts[1:], len(codes))
     letters = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))
     keep = letters[ends] > letters[starts]

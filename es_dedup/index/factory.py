@@ -26,7 +26,7 @@ from es_dedup.settings.recorded import (
 from es_dedup.text import idf, synonyms
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.segment import DEFAULT, search_text
+from es_dedup.text.segment import search_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -80,13 +80,12 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
     index: Index
     if is_address(path):
         features = None if read_only else features_of(settings)
-        segment = _segment_as(lambda: index)
-        index = _on_server(str(path), settings, features=features, segment=segment, read_only=read_only)
+        index = _on_server(str(path), settings, features=features, segment=_segment, read_only=read_only)
     else:
         index = EmbeddedIndex(
             path,
             features=None if read_only else features_of(settings, embedded=True),
-            segment=_segment_as(lambda: index),
+            segment=_segment,
             lock_seconds=settings.index.lock_seconds,
             read_only=read_only,
         )
@@ -330,14 +329,10 @@ def _fields_of(settings: Settings) -> TermFields:
     )
 
 
-def _segment_as(index: Callable[[], Index]) -> Callable[[Sequence[str]], list[str]]:
-    """Cuts texts and queries into words by the segmenter that an index was made with; the index is asked for at the first text."""
-
-    def segment(texts: Sequence[str]) -> list[str]:
-        by, normalised = str(index().features.get("words.segmenter", DEFAULT)), normalise_many(texts)
-        return [search_text(normalised.string(at), by) for at in range(len(texts))]
-
-    return segment
+def _segment(texts: Sequence[str]) -> list[str]:
+    """Texts and queries in words, as they are searched."""
+    normalised = normalise_many(texts)
+    return [search_text(normalised.string(at)) for at in range(len(texts))]
 
 
 def text_codec(settings: Settings) -> Callable[[str], bytes] | None:

@@ -33,7 +33,6 @@ from es_dedup.settings.sections import (
     MultiSimhashConfig,
     Section,
     SimhashConfig,
-    WordsConfig,
     descriptions,
 )
 from es_dedup.settings.servers import ElasticConfig, HookConfig, MaintenanceConfig, ServeConfig, SourceConfig
@@ -109,7 +108,6 @@ class Settings(Section):
     workers: int = Field(0, ge=0, le=256)
     """processes for large batches; 0: one per core"""
     extraction: ExtractionConfig = ExtractionConfig()
-    words: WordsConfig = WordsConfig()
     ccdet: CcdetConfig = CcdetConfig()
     simhash: SimhashConfig = SimhashConfig()
     coverage: CoverageConfig = CoverageConfig()

@@ -90,14 +90,6 @@ Synonyms = Annotated[
 ]
 
 
-class WordsConfig(Section):
-    """Word segmentation of Chinese text."""
-
-    segmenter: Literal["jieba", "jieba-hmm"] = feature_setting("jieba")
-    """word segmenter for Chinese: jieba by its dictionary alone (read by the native core where that is installed), or jieba-hmm, which also
-    recognises words that are not in the dictionary, by a hidden Markov model"""
-
-
 class MultiSimhashConfig(Section):
     """Two SimHashes: of all content words, and of the words around the keywords (CN106649222A)."""
 

@@ -1,8 +1,7 @@
 """Words of a text, with their parts of speech; the only module that imports a segmenter.
 
-``jieba`` cuts by its dictionary alone, ``jieba-hmm`` also by the hidden Markov model that finds unknown words. With the native core,
-the dictionary is read by that and jieba is not loaded: the words and tags are the same. docs/algorithms/segmentation.md has the
-measurements.
+Jieba cuts by its dictionary alone. With the native core, the dictionary is read by that and jieba is not loaded: the words and tags are
+the same. docs/algorithms/segmentation.md has the measurements.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from es_dedup import lazy, native
-from es_dedup.errors import ConfigError
 from es_dedup.text.characters import UNSPACED
 from es_dedup.text.idf import file_of_jieba
 from es_dedup.text.normalise import decode, encode
@@ -26,8 +24,6 @@ from es_dedup.text.normalise import decode, encode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DEFAULT: Final = "jieba"
-BY_MODEL: Final = "jieba-hmm"
 _RUN: Final = re.compile(r"[^\W_]+")
 _MIDDLE: Final = re.compile(r"(?<=(?<![a-zA-Z0-9])[a-zA-Z0-9]{16})([a-zA-Z0-9]{1000,})(?=[a-zA-Z0-9]{16})")
 """The middle of a long run of letters and digits, in which no word of jieba's dictionary begins or ends; jieba takes the square of its length."""
@@ -60,8 +56,6 @@ class CutText(NamedTuple):
 class Segmenter(ABC):
     """Cuts normalised text into words."""
 
-    name: str
-
     @abstractmethod
     def cut_codes(self, codes: NDArray[np.uint32]) -> CutText:
         """Words of a text given as code points."""
@@ -79,8 +73,6 @@ class Segmenter(ABC):
 class NativeSegmenter(Segmenter):
     """Words by jieba's dictionary in the native core."""
 
-    name = DEFAULT
-
     def __init__(self) -> None:
         self._dictionary = native.core.Dictionary(file_of_jieba("dict.txt").read_text(encoding="utf-8"))
 
@@ -95,19 +87,12 @@ class NativeSegmenter(Segmenter):
 
 
 class JiebaSegmenter(Segmenter):
-    """Words by jieba.
+    """Words by jieba."""
 
-    Args:
-        hmm: find words that are not in the dictionary by the statistical model, as ``jieba.cut(text)`` does by default; without it
-            they fall into characters.
-    """
-
-    def __init__(self, *, hmm: bool = False) -> None:
+    def __init__(self) -> None:
         import jieba  # noqa: PLC0415 - its dictionary loads for a second
 
         jieba.setLogLevel(logging.WARNING)
-        self.name = BY_MODEL if hmm else DEFAULT
-        self._hmm = hmm
         self._tokenizer = jieba.Tokenizer()
         self._tokenizer.initialize()
         self._tagger: Any = None
@@ -127,7 +112,7 @@ class JiebaSegmenter(Segmenter):
         """See ``Segmenter``."""
         found: list[str] = []
         for place, part in enumerate(_MIDDLE.split(text)):
-            words = [part] if place % 2 else self._tokenizer.lcut(part, HMM=self._hmm)
+            words = [part] if place % 2 else self._tokenizer.lcut(part, HMM=False)
             if place:
                 found[-1] += words.pop(0)
             found += words
@@ -139,11 +124,7 @@ class JiebaSegmenter(Segmenter):
             import jieba.posseg  # noqa: PLC0415 - reads the dictionary a second time, only who tags pays for it
 
             self._tagger = jieba.posseg.POSTokenizer(self._tokenizer)
-        known = self._tagger.word_tag_tab.get(word)
-        if known is None and self._hmm and not (word.isascii() and word.isalnum()):
-            found = self._tagger.lcut(word)
-            known = found[0].flag if len(found) == 1 else None
-        return known or _tag_of_unknown(word)
+        return self._tagger.word_tag_tab.get(word) or _tag_of_unknown(word)
 
 
 def _tag_of_unknown(word: str) -> str:
@@ -154,29 +135,21 @@ def _tag_of_unknown(word: str) -> str:
 
 
 @cache
-def segmenter(name: str = DEFAULT) -> Segmenter:
-    """The segmenter of that name, ``jieba`` or ``jieba-hmm``, built once per process.
-
-    Raises:
-        ConfigError: the name is unknown.
-    """
-    if name == BY_MODEL:
-        return JiebaSegmenter(hmm=True)
-    if name != DEFAULT:
-        raise ConfigError((f"words.segmenter: must be one of {DEFAULT}, {BY_MODEL}, got {name!r}",))
+def segmenter() -> Segmenter:
+    """The segmenter, built once per process."""
     return JiebaSegmenter() if native.core is None else NativeSegmenter()
 
 
-def words(text: str, by: str = DEFAULT) -> list[str]:
-    """Words of a normalised text that hold a letter or digit, in order; ``by`` names the segmenter."""
-    found = segmenter(by).cut(text)
+def words(text: str) -> list[str]:
+    """Words of a normalised text that hold a letter or digit, in order."""
+    found = segmenter().cut(text)
     wanted = {word for word in set(found) if any(map(str.isalnum, word))}  # most come often
     return [word for word in found if word in wanted]
 
 
-def search_text(text: str, by: str = DEFAULT) -> str:
+def search_text(text: str) -> str:
     """Words of a normalised text, separated by spaces, for full-text search; words of letters that the segmenter does not know stay whole."""
     if not _OTHER_LETTER.search(text):
-        return " ".join(words(text, by))
-    runs = (words(run, by) if _UNSPACED.search(run) else [run] for run in _RUN.findall(text))
+        return " ".join(words(text))
+    runs = (words(run) if _UNSPACED.search(run) else [run] for run in _RUN.findall(text))
     return " ".join(chain.from_iterable(runs))

@@ -17,7 +17,7 @@ from es_dedup.text.characters import PLANE, kind_of, table_of
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import normalised_pages
 from es_dedup.text.ragged import owners_of
-from es_dedup.text.segment import DEFAULT, segmenter
+from es_dedup.text.segment import segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
@@ -61,14 +61,10 @@ _FACTS: Final = np.dtype([("stem", np.int64), ("hash", np.uint64), ("speech", np
 
 
 class _Vocabulary:
-    """Facts of the words that a process has met. When these are many it begins anew; threads may share it.
+    """Facts of the words that a process has met. When these are many it begins anew; threads may share it."""
 
-    Args:
-        by: name of the segmenter that tags words.
-    """
-
-    def __init__(self, by: str) -> None:
-        self._tag, self._lock = segmenter(by).tag, threading.Lock()
+    def __init__(self) -> None:
+        self._tag, self._lock = segmenter().tag, threading.Lock()
         self._begin()
 
     def _begin(self) -> None:
@@ -167,20 +163,12 @@ class DistinctWords:
     entry: NDArray[np.int64]
 
 
-def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
-    """Content words of normalised texts: words that hold a letter or digit and are no function words.
-
-    Args:
-        batch: the texts.
-        by: name of the segmenter.
-
-    Raises:
-        ConfigError: as ``segmenter``.
-    """
+def content_words(batch: TextBatch) -> WordBatch:
+    """Content words of normalised texts: words that hold a letter or digit and are no function words."""
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     edges = batch.offsets + np.arange(len(batch) + 1)
-    cut = segmenter(by).cut_codes(codes)
-    numbers, met, facts = _vocabulary(by).of(cut)
+    cut = segmenter().cut_codes(codes)
+    numbers, met, facts = _vocabulary().of(cut)
     stems = facts["stem"][numbers]
     known = np.flatnonzero(stems >= 0)
     distinct, first, place = np.unique(stems[known], return_index=True, return_inverse=True)
@@ -203,9 +191,9 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
 
 
 @lru_cache(maxsize=1)
-def words_of_pages(texts: tuple[str, ...], by: str) -> WordBatch:
+def words_of_pages(texts: tuple[str, ...]) -> WordBatch:
     """``content_words`` with the last result cached, since several methods read the same pages one after the other."""
-    return content_words(normalised_pages(texts), by)
+    return content_words(normalised_pages(texts))
 
 
 def sentence_ends(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:

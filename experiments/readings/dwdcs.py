@@ -15,7 +15,6 @@ from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
 from es_dedup.model import Relation, Skipped
 from es_dedup.text.hashing import hash64
 from es_dedup.text.idf import general
-from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
 from experiments.readings.phrases import BETWEEN, with_phrases
 
@@ -44,8 +43,8 @@ class Dwswn(Dwdcs):
     }
     term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {WORD_TAG: ("dwswn_key_concepts",)}
 
-    def __init__(self, config: DwdcsConfig, *, segmenter: str = DEFAULT) -> None:
-        super().__init__(config, segmenter=segmenter)
+    def __init__(self, config: DwdcsConfig) -> None:
+        super().__init__(config)
 
 
 class PhraseMerger(Merger):
@@ -103,8 +102,8 @@ class DwdcsPhrases(Dwdcs):
 
     name = "dwdcs_phrases"
 
-    def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
-        super().__init__(config, synonyms, segmenter=segmenter)
+    def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE) -> None:
+        super().__init__(config, synonyms)
         self._merger = PhraseMerger(synonyms, config.senses, config.min_overlap)
 
     def of_words(self, words: WordBatch) -> list[KeyConcepts | Skipped]:

@@ -31,7 +31,7 @@ SMALL: Final = {
     "bench_elastic": ["--stored", "80", "--pages", "12", "--compact", "--both", "--rounds", "2"],
     "bench_words": [
         *("--sets", "portal-zh", "--methods", "multi_simhash", "dwdcs"),
-        *("--segmenters", "jieba", "jieba-hmm", "--words", "--synonyms", "none"),
+        *("--words", "--synonyms", "none"),
     ],
     "bench_w1": ["--bases", "300"],
     "bench_libraries": ["--bases", "60"],

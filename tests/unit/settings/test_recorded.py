@@ -66,7 +66,6 @@ def test_what_does_not_shape_features_is_not_among_them(changed: dict[str, Any])
         ({"ccdet__window": 8}, ["ccdet.window"]),
         ({"ccdet__min_features": 4}, ["ccdet.min_features"]),
         ({"simhash__features": "words"}, ["simhash.features"]),
-        ({"words__segmenter": "jieba-hmm"}, ["words.segmenter"]),
         (
             {"detectors": ["ccdet"]},
             ["detectors", "simhash.features", "simhash.idf", "version of coverage", "version of simhash"],
