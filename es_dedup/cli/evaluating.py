@@ -15,16 +15,12 @@ from es_dedup.cli.inputs import Intake
 from es_dedup.cli.output import Output
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import OutputFile, output_target, write_target
-from es_dedup.decision.match_rules import RULES
-from es_dedup.decision.rules import without_rules
-from es_dedup.decision.thresholds import thresholds_of
-from es_dedup.decision.voting import decided_by, voters_of
+from es_dedup.decision.voting import decided_by
 from es_dedup.errors import InputError
 from es_dedup.evaluation import Axis, read_labels
 from es_dedup.evaluation import tune as tune_
 from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
 from es_dedup.evaluation.labels import UNDECIDED
-from es_dedup.evaluation.rule_thresholds import ThresholdSweep, sweeps_of
 from es_dedup.evaluation.runner import BY_RULES, Measured, report
 from es_dedup.evaluation.runner import measure as measure_
 from es_dedup.readers import ReadOptions
@@ -78,46 +74,37 @@ def tune(
     corpus: Corpus,
     options: ReadOptions,
     measure: list[str] | None = None,
-    rule: Annotated[list[str] | None, typer.Option(metavar="RULE")] = None,
     folds: Folds = 5,
     max_merged_diff: Annotated[float, typer.Option(min=0, max=1)] = 0.1,
 ) -> ExitCode:
     """Sweep thresholds on labelled pairs with cross-validation and show what would change; nothing is changed.
 
-    Without --measure and --rule the main measure of each method is swept by itself.
+    Without --measure the main measure of each method is swept by itself.
 
     Args:
         measure: Sweep method.measure (as named by `explain`); may be repeated.
-        rule: Sweep each threshold of this decision rule or group of rules; may be repeated.
         max_merged_diff: Best threshold: highest recall with at most this share of merged diff pairs.
     """
-    _check_rules(session, rule or ())
     ground = _measure(session, labels, corpus, options)
     measured = ground.measured
-    names = measure or ([] if rule else _main_measures(measured))
-    rules = [each.name for each in RULES if {each.name, each.group}.intersection(rule or ())]
-    sweeps = [("", _sweep_of(measured, name)) for name in names]
-    sweeps += [(name, each) for name in rules for each in sweeps_of(measured.rules, name, MAX_VALUES)]
-    for of_rule, each in sweeps:
-        said: dict[str, Any] = {"measure": each.name, "now": each.threshold, "settings": each.settings}
-        said |= {"rule": of_rule, "rejects": each.rejects} if of_rule else {}
-        if each.axis is None:
-            session.output.emit({**said, "chosen": None})
-            session.output.line(f"{each.name}: no labelled pair depends on it\n")
-            continue
+    for name in measure or _main_measures(measured):
+        threshold = measured.thresholds.get(name)
+        now = threshold.value if threshold else None
+        settings = [f"{name.partition('.')[0]}.{threshold.key}"] if threshold else []
         try:
             found = tune_(
                 ground.labels,
-                each.measures,
-                each.axis,
-                current=each.current,
+                measured.measures,
+                _axis_of(measured, name),
+                current=now,
                 folds=folds,
                 max_merged_diff=max_merged_diff,
             )
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
-        session.output.emit({**said, **found.as_dict()})
-        show_sweep(session.output, each, found)
+        session.output.emit({"measure": name, "now": now, "settings": settings, **found.as_dict()})
+        shown = "" if now is None else f", now {now:g} ({', '.join(settings)})"
+        show_sweep(session.output, f"{name}: best threshold {found.chosen:.4g}{shown}", found)
     return name_missing(session, measured.missing, ground.left_out)
 
 
@@ -219,13 +206,6 @@ def _check_methods(session: Session, methods: Iterable[str]) -> None:
             raise typer.BadParameter(problem, param_hint="--method")
 
 
-def _check_rules(session: Session, names: Iterable[str]) -> None:
-    if names and voters_of(session.settings):
-        problem = f"no rule is asked, {decided_by(session.settings)} decides"
-        raise typer.BadParameter(problem, param_hint="--rule")
-    without_rules(thresholds_of(session.settings.decision), names)  # raises ConfigError for an unknown one
-
-
 def _main_measures(measured: Measured) -> list[str]:
     """The score of the decision rules; of each method the first measure that has a threshold, or its score."""
     first = {BY_RULES: f"{BY_RULES}.score"}
@@ -236,8 +216,8 @@ def _main_measures(measured: Measured) -> list[str]:
     return list(first.values())
 
 
-def _sweep_of(measured: Measured, name: str) -> ThresholdSweep:
-    """The threshold of a measure; its values are thinned out where there are many."""
+def _axis_of(measured: Measured, name: str) -> Axis:
+    """The values that pairs have of a measure, thinned out where there are many."""
     values = sorted({found[name] for found in measured.measures.values() if name in found})
     if not values:
         known = ", ".join(sorted({name for found in measured.measures.values() for name in found}))
@@ -245,10 +225,7 @@ def _sweep_of(measured: Measured, name: str) -> ThresholdSweep:
     if len(values) > MAX_VALUES:
         values = [values[place * (len(values) - 1) // (MAX_VALUES - 1)] for place in range(MAX_VALUES)]
     threshold = measured.thresholds.get(name)
-    at_least, current = threshold is None or threshold.at_least, threshold.value if threshold else None
-    settings = (f"{name.partition('.')[0]}.{threshold.key}",) if threshold else ()
-    axis = Axis(name, tuple(values), at_least)
-    return ThresholdSweep(name, "", current, current, axis, measured.measures, settings)
+    return Axis(name, tuple(values), threshold is None or threshold.at_least)
 
 
 def show_decider(output: Output, decided_by: str) -> None:
@@ -288,14 +265,10 @@ def _shown(value: Share | float | None) -> str:
     return f"{value.value:.3f} ({value.hits}/{value.total}, {shown['low']:.2f}-{shown['high']:.2f})"
 
 
-def show_sweep(output: Output, sweep: ThresholdSweep, found: TuneReport) -> None:
-    """Show the best threshold of a sweep, its figures and the pairs that would change."""
-    side = f"rejects {sweep.rejects} the threshold; " if sweep.rejects else ""
-    now = f", now {sweep.threshold or 0:g} ({side}{', '.join(sweep.settings) or 'fixed'})"
+def show_sweep(output: Output, best: str, found: TuneReport) -> None:
+    """Show the best threshold of a sweep, in words, its figures and the pairs that would change."""
     spread = sorted(fold.threshold for fold in found.folds)
-    output.line(
-        f"{sweep.name}: best threshold {found.chosen:.4g}{now if found.current else ''}; between folds {spread[0]:.4g} to {spread[-1]:.4g}"
-    )
+    output.line(f"{best}; between folds {spread[0]:.4g} to {spread[-1]:.4g}")
     if not found.bound_kept:
         output.line("no threshold keeps the bound on merged diff pairs; this one merges the fewest of them")
     rows: list[tuple[Any, ...]] = [

@@ -36,14 +36,12 @@ class Fact:
         name: in the explanation of a pair; a field of ``PairFacts`` unless ``compute`` is given.
         words: what it is, for readers.
         otherwise: of a yes-or-no fact, what is true of pairs on which it is not.
-        settings: of a threshold, the names in the section ``decision.thresholds`` that it follows from.
         compute: its values, where they are no field.
     """
 
     name: str
     words: str = ""
     otherwise: str = ""
-    settings: tuple[str, ...] = ()
     compute: Callable[[PairFacts], Any] | None = None
 
     def of(self, facts: PairFacts) -> Any:

@@ -68,31 +68,15 @@ QUOTED: Final = Fact("quoted", "a quoted note or passage", "no quoted note or pa
 MENUS: Final = Fact("menus", "both pages carry menus", "a page carries no menus")
 TEMPLATE: Final = Fact("template", "most common clauses are boilerplate", "most common clauses are content")
 
-REQUIRED: Final = Fact(
-    "min_cover",
-    "required coverage",
-    settings=("needed_cover", "scattered", "words_cover", "same_cover", "near_copy"),
-)
-LEAST_UNITS: Final = Fact(
-    "min_tokens", "least units in common", settings=("fewest_units", "fewest_of_copies", "copied_cover")
-)
+REQUIRED: Final = Fact("min_cover", "required coverage")
+LEAST_UNITS: Final = Fact("min_tokens", "least units in common")
 NEAR_COPY: Final = Fact(
-    "near_copy",
-    "coverage of a near copy",
-    settings=("near_copy",),
-    compute=lambda facts: facts.thresholds.near_copy,
+    "near_copy", "coverage of a near copy", compute=lambda facts: facts.thresholds.near_copy
 )
-LEAST_ABOUT: Final = Fact(
-    "min_about_title", settings=("about_title",), compute=lambda facts: facts.thresholds.about_title
-)
-CONTAINED: Final = Fact(
-    "untitled_contained",
-    settings=("untitled_contained", "needed_cover", "scattered", "words_cover", "near_copy"),
-    compute=_contained_without_titles,
-)
+LEAST_ABOUT: Final = Fact("min_about_title", compute=lambda facts: facts.thresholds.about_title)
+CONTAINED: Final = Fact("untitled_contained", compute=_contained_without_titles)
 LEAST_UNTITLED: Final = Fact(
     "min_both_untitled",
-    settings=("untitled_cover", "words_cover"),
     compute=lambda facts: untitled_cover(facts.shared_tokens, facts.in_words, facts.thresholds),
 )
 RULES: Final = (

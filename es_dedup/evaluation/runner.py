@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.labels import digest
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.metrics import BCubed, PairScores, Share
     from es_dedup.model import Number, PairDecision, Relation
-    from es_dedup.model.explanation import RuleResult
 
 BY_RULES: Final = "rules"
 INDEX: Final = "index"
@@ -115,7 +114,6 @@ class Measured:
         measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
         thresholds: ``method.measure`` to its threshold, for measures that have one.
         missing: labelled pages that are not stored, in order.
-        rules: pair to the results of the decision rules, in their order.
     """
 
     decisions: dict[str, dict[Pair, Relation]]
@@ -124,12 +122,10 @@ class Measured:
     measures: dict[Pair, dict[str, float]]
     thresholds: dict[str, Threshold]
     missing: tuple[str, ...]
-    rules: dict[Pair, tuple[RuleResult, ...]] = field(default_factory=dict)
 
     def add(self, pair: PairDecision) -> None:
-        """Take over decisions, measures and rules of a labelled pair; ``left`` is the smaller id."""
+        """Take over decisions and measures of a labelled pair; ``left`` is the smaller id."""
         key = pair.left, pair.right
-        self.rules[key] = pair.rules
         self.decisions.setdefault(BY_RULES, {})[key] = pair.relation
         self.measures[key] = {f"{BY_RULES}.score": pair.score} | _numbers_of(BY_RULES, pair.evidence)
         self.thresholds.update(_thresholds_of(BY_RULES, pair.evidence))

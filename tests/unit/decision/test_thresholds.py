@@ -5,8 +5,6 @@ from typing import Final
 
 import pytest
 
-from es_dedup.decision.conditions import Fact
-from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, Thresholds, thresholds_of
 from es_dedup.settings.decision import DecisionConfig, ThresholdsConfig
 
@@ -39,10 +37,3 @@ def test_what_is_set_goes_before_the_preset() -> None:
     given = {"preset": "loose", "thresholds": {"about_title": 0, "untitled_cover": [0.7, 0.5]}}
     expected = replace(LOOSE, about_title=0, untitled_cover=(0.7, 0.5))
     assert thresholds_of(DecisionConfig.model_validate(given)) == expected
-
-
-def test_thresholds_of_rules_name_their_settings() -> None:
-    parts = (part for rule in RULES for part in (rule.applies_if, *rule.rejects_if))
-    bounds = [each.bound for part in parts for each in part if isinstance(each.bound, Fact)]
-    assert {each.name for each in bounds if not each.settings} == {"clauses_with_same_numbers"}
-    assert {name for each in bounds for name in each.settings} <= set(ThresholdsConfig.model_fields)

@@ -1,13 +1,8 @@
-"""Which thresholds decide on a pair, and what other values of them would change."""
+"""Which thresholds decide on a pair."""
 
-import math
 from collections.abc import Sequence
 
-import pytest
-
-from es_dedup.evaluation import Label, LabelledPair, tune
-from es_dedup.evaluation.labels import Pair
-from es_dedup.evaluation.rule_thresholds import deciding_conditions, sweeps_of
+from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.model import Number
 from es_dedup.model.explanation import ConditionResult, RuleOutcome, RuleResult
 
@@ -64,53 +59,3 @@ def test_unknown_values_and_flags_are_no_thresholds() -> None:
     flag = ConditionResult("exact", "exact", True, "=", False, False)
     assert deciding((rule("one", [flag], [condition("a", None, "≥", 2)]),)) == []
     assert deciding((rule("one", [flag], [condition("a", 1, "<", 2)]),)) == []
-    assert len(sweeps_of({("a", "b"): (rule("one", [flag], [condition("a", 1, "<", 2)]),)}, "one", 9)) == 1
-
-
-PAIRS = {
-    ("a", "b"): pair_of(0.9, 0),
-    ("c", "d"): pair_of(0.9, 4),
-    ("e", "f"): pair_of(0.9, 9),
-    ("g", "h"): pair_of(0.1, 9),
-    ("i", "j"): pair_of(0.9, 9, days=0),
-}
-
-
-def test_a_threshold_becomes_an_axis_on_which_today_s_limit_decides_as_today() -> None:
-    days, numbers = sweeps_of(PAIRS, "numbers", 40)
-    assert (numbers.name, numbers.rejects, numbers.threshold) == ("numbers (1): numbers ≥", "above", 3)
-    assert numbers.axis is not None
-    assert numbers.current is not None
-    assert numbers.axis.values == (0.0, numbers.current, 4.0, 9.0)
-    values = {pair: each[numbers.name] for pair, each in numbers.measures.items()}
-    assert values == {("a", "b"): 0, ("c", "d"): 4, ("e", "f"): 9, ("i", "j"): -math.inf}
-    merged = {pair for pair, value in values.items() if value <= numbers.current}
-    assert merged == {("a", "b"), ("i", "j")}
-    assert {pair: each[days.name] for pair, each in days.measures.items()} == {
-        ("a", "b"): -math.inf,
-        ("c", "d"): 1,
-        ("e", "f"): 1,
-        ("i", "j"): 0,
-    }
-
-
-def test_thresholds_that_differ_between_pairs_are_swept_by_their_margin() -> None:
-    decided: dict[Pair, tuple[RuleResult, ...]] = {
-        ("a", "b"): pair_of(0.6, 0, needed=0.5),
-        ("c", "d"): pair_of(0.6, 0, needed=0.7),
-    }
-    (sweep,) = sweeps_of(decided, "cover", 40)
-    assert (sweep.name, sweep.threshold, sweep.current) == ("cover (1): cover < its threshold", None, 0.0)
-    assert [each[sweep.name] for each in sweep.measures.values()] == pytest.approx([0.1, -0.1])
-
-
-def test_tune_finds_the_threshold_that_the_labels_want() -> None:
-    labels = [
-        LabelledPair(*pair, label)
-        for pair, label in zip(PAIRS, (Label.DUP, Label.DUP, Label.DIFF, Label.DIFF, Label.DUP), strict=True)
-    ]
-    _, sweep = sweeps_of(PAIRS, "numbers", 40)
-    assert sweep.axis is not None
-    found = tune(labels, sweep.measures, sweep.axis, current=sweep.current, folds=2, max_merged_diff=0.0)
-    assert found.chosen == 4.0
-    assert [each.pair for each in found.gained] == [("c", "d")]
