@@ -18,7 +18,7 @@ from es_dedup import native
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import WORD
 from es_dedup.detectors.dwdcs import Dwdcs
-from es_dedup.detectors.multi_simhash import MultiSimhash
+from es_dedup.detectors.multi_simhash import SPEECH, MultiSimhash
 from es_dedup.model import Skipped
 from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig
 from es_dedup.text import synonyms
@@ -79,11 +79,8 @@ class MultiSimhashSystem:
         """Both fingerprints."""
         slow, config = _reference("multi_simhash"), MultiSimhashConfig()
         words, own = page.words, page.words.words(page.place)
-        weights_of_speech = (config.noun, config.adjective, config.verb, config.other)
         value = dict(zip(words.vocabulary, words.hashes.tolist(), strict=True))
-        speech = dict(
-            zip(words.vocabulary, (weights_of_speech[at] for at in words.speech.tolist()), strict=True)
-        )
+        speech = dict(zip(words.vocabulary, (SPEECH[at] for at in words.speech.tolist()), strict=True))
         rarity = dict(zip(words.vocabulary, self._idf.of(words.vocabulary).tolist(), strict=True))
 
         def call() -> Any:

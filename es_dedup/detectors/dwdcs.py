@@ -17,7 +17,6 @@ import numpy as np
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, key_concepts, merger_of
 from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
-from es_dedup.settings.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import sorted_distinct
 from es_dedup.text.synonyms import NONE
@@ -37,6 +36,7 @@ TAG: Final = 34
 MOST_PAGES: Final = (
     1_000  # of a concept that is queried: more than of other terms, as nearly all of a page's must be found
 )
+ROUNDING: Final = 1e-9  # a share that falls short by rounding alone is reached
 PAYLOAD_VERSION: Final = 2
 _HEAD: Final = struct.Struct("<BBIHBI")  # version, wide, content words, nodes, key concepts, positions
 _CODE_BYTES: Final = 5

@@ -44,6 +44,16 @@ TAG: Final = 32
 LONGEST_WORD: Final = (
     4  # characters; longer words are names and runs of Latin letters, which should not win by length
 )
+TFIDF_WEIGHT: Final = 0.8  # λ1
+SPEECH_WEIGHT: Final = 0.5  # λ2
+LENGTH_WEIGHT: Final = 0.05  # λ3
+PLACE_WEIGHT: Final = 0.1  # λ4
+SPEECH: Final = (
+    0.6,
+    0.4,
+    0.3,
+    0.1,
+)  # noun, adjective, verb, any other word: by the codes of WordBatch.speech
 PAYLOAD: Final = struct.Struct("<BQQ")
 PAYLOAD_VERSION: Final = 1
 
@@ -56,9 +66,7 @@ class TwoFingerprints:
     keywords: int
 
 
-def word_weights(
-    words: WordBatch, distinct: DistinctWords, config: MultiSimhashConfig, idf: Idf
-) -> NDArray[np.float64]:
+def word_weights(words: WordBatch, distinct: DistinctWords, idf: Idf) -> NDArray[np.float64]:
     """Weight of each distinct word of a page; shape (entries,).
 
     λ1 · tfidf + λ2 · pro + λ3 · len + λ4 · (1 - pos / length): tf-idf as a share of the page's largest, the length of
@@ -72,13 +80,12 @@ def word_weights(
     tfidf = distinct.counts * idf.of(words.vocabulary)[distinct.ids]
     starts = np.flatnonzero(np.diff(distinct.pages, prepend=-1))
     largest = np.repeat(np.maximum.reduceat(tfidf, starts), np.diff(starts, append=len(tfidf)))
-    speech = np.array([config.noun, config.adjective, config.verb, config.other])
     length = np.diff(words.offsets)[distinct.pages]
     weights: NDArray[np.float64] = (
-        config.tfidf_weight * (tfidf / largest)
-        + config.speech_weight * speech[words.speech[distinct.ids]]
-        + config.length_weight * np.minimum(words.sizes[distinct.ids], LONGEST_WORD)
-        + config.place_weight * (1 - distinct.first / length)
+        TFIDF_WEIGHT * (tfidf / largest)
+        + SPEECH_WEIGHT * np.array(SPEECH)[words.speech[distinct.ids]]
+        + LENGTH_WEIGHT * np.minimum(words.sizes[distinct.ids], LONGEST_WORD)
+        + PLACE_WEIGHT * (1 - distinct.first / length)
     )
     return weights
 
@@ -123,7 +130,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
     """The detector.
 
     Args:
-        config: windows, weights and thresholds.
+        config: windows and thresholds.
         synonyms: words of one meaning; they get one code in the second fingerprint.
     """
 
@@ -154,7 +161,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def _windows(self, words: WordBatch, distinct: DistinctWords) -> NDArray[np.int64]:
         """How many windows of keywords each occurrence stands in."""
-        weights = word_weights(words, distinct, self._config, chosen(self._config.idf, "multi_simhash.idf"))
+        weights = word_weights(words, distinct, chosen(self._config.idf, "multi_simhash.idf"))
         keyword = keyword_entries(weights, distinct, self._config.keywords)
         return windows_around(words, keyword[distinct.entry], self._config.context)
 

@@ -21,8 +21,6 @@ FILE: Final[dict[str, Any]] = SHAPES | {"no file": [""]}
 """Marks such a setting that names a file by all values but these: an index records what is in the file, too."""
 SYNONYMS: Final[dict[str, Any]] = SHAPES | {"no file": ["wordnet", "none"]}
 """The same for a file of synonyms."""
-ROUNDING: Final = 1e-9
-"""Tolerance for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
 
 
 class Section(BaseModel):
@@ -103,40 +101,8 @@ class MultiSimhashConfig(Section):
     """maximum differing bits of one of the two SimHashes for a match, k1"""
     max_text_bits: int = Field(6, ge=5, le=7)
     """maximum differing bits of the text SimHash if the keyword SimHash matches, k2"""
-    tfidf_weight: float = feature_setting(0.8, gt=0, le=1)
-    """weight of tf-idf, λ1"""
-    speech_weight: float = feature_setting(0.5, gt=0, le=1)
-    """weight of the part of speech, λ2"""
-    length_weight: float = feature_setting(0.05, gt=0, le=1)
-    """weight of the word's length, λ3"""
-    place_weight: float = feature_setting(0.1, gt=0, le=1)
-    """weight of an early position, λ4"""
-    noun: float = feature_setting(0.6, gt=0.5, le=1)
-    """weight of a noun"""
-    adjective: float = feature_setting(0.4, ge=0, le=1)
-    """weight of an adjective"""
-    verb: float = feature_setting(0.3, ge=0, le=1)
-    """weight of a verb"""
-    other: float = feature_setting(0.1, ge=0, le=1)
-    """weight of any other word"""
     idf: IdfFile = ""
     synonyms: Synonyms = "wordnet"
-
-    @model_validator(mode="after")
-    def _as_the_source_orders(self) -> MultiSimhashConfig:
-        shares = (self.tfidf_weight, self.speech_weight, self.place_weight, self.length_weight)
-        if not all(more > less for more, less in pairwise(shares)):
-            raise ValueError("tfidf_weight > speech_weight > place_weight > length_weight must hold")
-        rules = (
-            (self.noun + ROUNDING >= 1.5 * self.adjective, "noun must be at least 1.5 times adjective"),
-            (self.noun + ROUNDING >= 2 * self.verb, "noun must be at least twice verb"),
-            (self.adjective > self.verb, "adjective must be more than verb"),
-            (self.verb > 2 * self.other, "verb must be more than twice other"),
-        )
-        broken = [rule for holds, rule in rules if not holds]
-        if broken:
-            raise ValueError("; ".join(broken))
-        return self
 
 
 class CharFrequencyConfig(Section):

@@ -13,6 +13,7 @@ from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import FrequentUnits
 from es_dedup.detectors.dwdcs import Dwdcs, cosine
 from es_dedup.detectors.dwdcs_network import KeyConcepts
+from es_dedup.detectors.multi_simhash import SPEECH
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content, Relation, Skipped
 from es_dedup.settings import Settings
@@ -136,8 +137,7 @@ def test_both_readings_of_multi_simhash_equal_the_reference(
     config, idf = MultiSimhashConfig(keywords=keywords, context=context), general()
     words = content_words(normalise_many(texts))
     hashes = dict(zip(words.vocabulary, words.hashes.tolist(), strict=True))
-    shares = (config.noun, config.adjective, config.verb, config.other)
-    speech = {word: shares[at] for word, at in zip(words.vocabulary, words.speech.tolist(), strict=True)}
+    speech = {word: SPEECH[at] for word, at in zip(words.vocabulary, words.speech.tolist(), strict=True)}
 
     def rarity(word: str) -> float:
         return float(idf.of([word])[0])
