@@ -115,6 +115,8 @@ def template_sets(folder: Path) -> Iterator[TemplateSet]:
     yield planted("reference pages", list(reference_pages()))
     for name, maker in FORMS.items():
         yield planted(name, list(maker(400)), form=True)
+    for title, maker in UNDER_ONE_TITLE.items():
+        yield planted(f"rows under the title {title}", list(maker(400)), form=True, title=title)
 
 
 def distinct_articles(file: Path, count: int) -> list[str]:
@@ -367,6 +369,17 @@ FORMS: Final[dict[str, Callable[[int], Iterable[str]]]] = {
     "tables, en": _rows(
         "Item | Stock | Price | Depot\n{thing} | {n} | {f} | {place}\n{second} | {k} | {g} | {other}\n{name} set | {m} | 12.50 | {place}\n"
         "Prices exclude tax. Stock is counted on Sundays. Depots are closed on public holidays.", "en"),
+}  # fmt: skip
+
+
+UNDER_ONE_TITLE: Final[dict[str, Callable[[int], Iterable[str]]]] = {
+    "Your order": _rows(
+        "Thank you for your order, number {m}{n}. We have received your payment and send the parcel within 3 working days. Our couriers deliver "
+        "between 8 am and 6 pm; if nobody is at home, the parcel is left with a neighbour or taken to the depot, where it is kept for 14 days. "
+        "Unused goods may be returned within 30 days of delivery. Please quote the number in all letters to customer services.", "en"),
+    "国债发行公告": _rows(
+        "为筹集财政资金，支持国民经济和社会事业发展，决定发行记账式贴现国债，期限为91天，本期国债竞争性招标面值总额为{m}亿元。本期国债以低于票面金额的"
+        "价格贴现发行，到期按面值偿还。招标时间为上午10点35分至11点35分，招标结束后进行分销，分销结束后上市交易。招标方式采用单一价格招标，标的为价格。", "zh"),
 }  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from es_dedup.decision.statistics import (
     PostingSample,
     RowFeatures,
     Statistics,
+    form_titles,
+    numbered_clauses,
     weigh,
 )
 from es_dedup.detectors.ccdet import PeriodTable, learn_noise
@@ -58,6 +60,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
     at_hand = corpus.folder is None and native.core is not None  # weighed where they are
     nothing = np.zeros(0, dtype=np.int64)
     samples = [PostingSample.of(unpack([]), nothing, corpus.place_keys[:0], nothing, corpus.days[:0])]
+    numbered = [np.zeros((0, 3), dtype=np.int64)]
     known: dict[str, int] = {}
     site_of = np.array([known.setdefault(site, len(known)) for site in corpus.sites], dtype=np.int64)
     in_memory: tuple[RowFeatures, ...] = ()
@@ -81,9 +84,12 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             some = take(whole.periods, rows)
             periods.add(some.signatures, np.diff(some.offsets))
             keys, days = corpus.place_keys[first + rows], corpus.days[first + rows]
+            numbered.append(numbered_clauses(cover, rows, int(learned_from[:first].sum())))
             samples.append(PostingSample.of(whole, rows, keys, site_of[first + rows], days))
         sample = PostingSample.joined(samples)
-        placeholders = sample.placeholders()
+        placeholders = np.union1d(
+            sample.placeholders(), form_titles(sample.title_sums, np.concatenate(numbered))
+        )
         sample = sample._replace(titled=sample.titled & ~np.isin(sample.title_sums, placeholders))
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)
@@ -114,23 +120,21 @@ def _weights(
     column: Column, sample: PostingSample, most: int | None
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Grams or clauses that recur, ascending, and what each counts."""
-    values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
+    weighed = []
     for low, high in value_ranges([column], most, 1 << MASK_BITS):
-        known, counted = weigh(RowFeatures.unpacked(*column.between(low, high)), sample)
-        values.append(known)
-        weights.append(counted)
+        weighed.append(weigh(RowFeatures.unpacked(*column.between(low, high)), sample))
         if most is not None:
             release_memory()
-    return np.concatenate(values), np.concatenate(weights)
+    values, weights = map(np.concatenate, zip(*weighed, strict=True))
+    return values, weights
 
 
 def _noise(column: Column, sites: Sequence[str], config: CcdetConfig, most: int | None) -> NDArray[np.uint64]:
     """Period signatures that are the template of one site, ascending."""
-    signatures = [np.zeros(0, dtype=np.uint64)]
+    signatures = []
     for low, high in value_ranges([column], most):
         values, offsets = column.between(low, high)
-        periods = PeriodTable.whole(offsets, values)
-        signatures.append(learn_noise(periods, sites, config))
+        signatures.append(learn_noise(PeriodTable.whole(offsets, values), sites, config))
     return np.concatenate(signatures)
 
 

@@ -99,11 +99,8 @@ class Statistics:
 
     def weights(self, table: CoverageTable) -> Weights:
         """Weights of the grams and clauses of a table."""
-        return Weights(self.gram_weights_of(table.grams), self.clause_weights_of(table.clauses))
-
-    def gram_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
-        """Weights of grams with these hashes, in [0.02, 1]."""
-        return _look_up(hashes, self.grams, self.gram_weights, self._buckets[0])
+        grams = _look_up(table.grams, self.grams, self.gram_weights, self._buckets[0])
+        return Weights(grams, self.clause_weights_of(table.clauses))
 
     def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
         """Weights of clauses with these hashes, in [0.02, 1]."""
@@ -355,6 +352,43 @@ def _are_unlike(fingerprints: NDArray[np.uint64], bits: int) -> bool:
         fingerprints = fingerprints[np.bitwise_count(fingerprints ^ fingerprints[0]) > bits]
         kinds += 1
     return kinds == PLACEHOLDER_FROM
+
+
+def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+    """Clauses with numbers: the page of each, the clause with its numbers masked, and the clause; shape (clauses, 3).
+
+    Args:
+        cover: features of the pages.
+        rows: of the pages.
+        first: number of the first page.
+    """
+    at, pages = gather_between(cover.clause_offsets[rows], cover.clause_offsets[rows + 1])
+    found = np.stack((pages + first, cover.clause_masked[at], cover.clauses[at]), axis=1)
+    return np.asarray(found[(cover.clause_masked[at] != 0) & cover.titled[rows][pages]])
+
+
+def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Titles of ``PLACEHOLDER_FROM`` pages or more on most of which one clause stands, on most with a number of its own, ascending.
+
+    Such pages are rows of a form. Of a story that is reprinted, most pages have the same numbers.
+
+    Args:
+        titles: of each page, see ``_title_sums``.
+        numbered: see ``numbered_clauses``.
+    """
+    _, title, count = np.unique(titles, return_inverse=True, return_counts=True)
+    page, masked, clause = numbered[count[title[numbered[:, 0]]] >= PLACEHOLDER_FROM].T
+    fields = np.column_stack((titles[page], masked))
+    _, first, field, held = np.unique(
+        fields, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    pages, numbers = (
+        np.bincount(np.unique(np.column_stack((field.ravel(), values)), axis=0)[:, 0])
+        for values in (page, clause)
+    )
+    most = 2 * pages > count[title[page[first]]]
+    form = (numbers >= PLACEHOLDER_FROM) & (2 * numbers > held) & most
+    return np.unique(fields[first[form], 0])
 
 
 def spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
