@@ -73,29 +73,13 @@ def explain(
             return
         pair = dedup.explain(*sides, also=also)
         rows = dedup.aligned(*sides) if text else []
-        words = _distinguishing(dedup, sides, rows) if text else {}
-    aligned = {"distinguishing_words": words, "rows": rows} if text else {}
-    output.emit(pair.as_dict() | ({"features": named} if features else {}) | aligned)
+    output.emit(pair.as_dict() | ({"features": named} if features else {}) | ({"rows": rows} if text else {}))
     show_pair(output, pair, methods=None if evidence else also)
     if evidence and pair.rules:
         output.table(("rule", "outcome", "because"), rule_rows(pair.rules))
     if features:
         _show_features(output, *named)
-    if any(words.values()):
-        terms = "; ".join(", ".join(side) or "–" for side in words.values())
-        output.line(f"  title-distinguishing terms only in unshared text: {clean(terms)}")
     output.lines(_aligned_lines(rows))
-
-
-def _distinguishing(
-    dedup: Deduplicator, sides: Sequence[str | Page], rows: Sequence[AlignedRow]
-) -> dict[str, Sequence[str]]:
-    """Words of each title that stand in unshared text alone."""
-    from es_dedup.decision.alignment import distinguishing_words
-
-    pages = (dedup.record(side) if isinstance(side, str) else dedup.content_of(side) for side in sides)
-    left, right = (page.title if page else "" for page in pages)
-    return dict(zip(("left", "right"), distinguishing_words((left, right), rows), strict=True))
 
 
 def _index(session: Session, names: Sequence[str]) -> Deduplicator:

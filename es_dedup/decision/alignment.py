@@ -21,7 +21,6 @@ import numpy as np
 from es_dedup import lazy
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.titles import headline
 from es_dedup.text.tokens import clause_hashes, tokenise
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ CLAUSE_COST: Final = 20
 ALIKE: Final = 0.5
 """Share of words in common, of those of both clauses, from which two clauses are compared word by word."""
 _WORD: Final = lazy.pattern(r"[^\W\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|\s+|.", re.DOTALL)
-_TERM: Final = lazy.pattern(r"[a-z0-9]+|[\u3400-\u9fff]{2,}", re.IGNORECASE)
 
 # the marks of ``text.tokens``, in all widths: inside numbers points, commas and colons are none
 _CLAUSE: Final = re.compile(
@@ -157,60 +155,6 @@ def aligned(left: str, right: str, statistics: Statistics) -> list[AlignedRow]:
             )
         last = at + 1, to + 1
     return list(_joined(row for row in rows if any(piece.text for piece in (*row.left, *row.right))))
-
-
-def distinguishing_words(
-    titles: tuple[str, str], rows: Iterable[AlignedRow]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words that only one title has and that occur only in clauses that the other text lacks, for each side.
-
-    None where a page has no title.
-    """
-    if not all(titles):
-        return (), ()
-    read = list(rows)
-    terms = [_terms(title) for title in titles]
-    found = []
-    for side, (own, other) in enumerate((terms, terms[::-1])):
-        clauses = [(row.same, "".join(piece.text for piece in (row.left, row.right)[side])) for row in read]
-        shared, unshared = (
-            "\n".join(text for same, text in clauses if same is which).casefold() for which in (True, False)
-        )
-        lost = [term for term in own if term not in other and term in unshared and term not in shared]
-        runs = _runs(lost, headline(titles[side]).casefold())
-        found.append(tuple(_without_common(run, titles[1 - side].casefold()) for run in runs))
-    return found[0], found[1]
-
-
-def _terms(title: str) -> dict[str, None]:
-    """Words, and pairs of neighbouring Chinese characters, of a headline."""
-    found: dict[str, None] = {}
-    for word in _TERM.findall(headline(title).casefold()):
-        parts = [word] if word.isascii() else [word[at : at + 2] for at in range(len(word) - 1)]
-        found.update(dict.fromkeys(parts))
-    return found
-
-
-def _without_common(run: str, other: str) -> str:
-    """Chinese characters without the leading ones that the other title also has, as long as two remain."""
-    while len(run) > 2 and not run.isascii() and run[0] in other:  # noqa: PLR2004
-        run = run[1:]
-    return run
-
-
-def _runs(terms: Sequence[str], title: str) -> Iterator[str]:
-    """Terms, with pairs of characters joined where they overlap in the title."""
-    run = ""
-    for term in terms:
-        joined = run + term[1:] if run and not term.isascii() and run[-1] == term[0] else ""
-        if joined and joined in title:
-            run = joined
-            continue
-        if run:
-            yield run
-        run = term
-    if run:
-        yield run
 
 
 def _matched(ours: Sequence[Hashable], theirs: Sequence[Hashable], budget: _Budget) -> list[tuple[int, int]]:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from es_dedup.decision.alignment import distinguishing_words
 from es_dedup.model.explanation import thresholds_of_coverage
 from es_dedup.model.translations import translate, translate_filled
 from es_dedup.views.evidence import measures, rule_rows
@@ -65,7 +64,6 @@ class PairView:
         bars: coverage of both pages; empty where it was not measured.
         rows: of each text the parts that are shown side by side, and whether they are the same.
         more: characters of each text that are not shown.
-        terms: title-distinguishing terms of both pages that stand in unshared text alone; empty without any.
         methods: what each method says.
         rules: name, outcome and reason of each rule.
         fields: named features of both pages.
@@ -77,7 +75,6 @@ class PairView:
     bars: Sequence[CoverageBar]
     rows: Sequence[tuple[bool, tuple[Pieces, Pieces]]]
     more: tuple[int, int]
-    terms: str
     methods: Sequence[MethodRow]
     rules: Sequence[tuple[str, str, str]]
     fields: Sequence[FieldPair]
@@ -109,7 +106,6 @@ def pair_of(
     ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
     decision, aligned = reader.explain(left, right), reader.aligned(left, right)
     called = [translate(language, name) for name in names]
-    terms = distinguishing_words((ours.record.title, theirs.record.title), aligned)
     rows, more = _cut_rows(aligned, chars)
     return PairView(
         sides=(ours, theirs),
@@ -118,7 +114,6 @@ def pair_of(
         bars=_bars(decision),
         rows=rows,
         more=more,
-        terms="; ".join(", ".join(side) or "–" for side in terms) if any(terms) else "",
         methods=[
             *(MethodRow(each.detector, each, measures(each.evidence)) for each in decision.all_verdicts),
             *_skipped(decision.skipped, language),
