@@ -111,7 +111,6 @@ def backfill(
     *,
     inline: Inline = False,
     rate: Rate = None,
-    dry_run: DryRun = False,
     force: Unchecked = False,
 ) -> None:
     """Store features of all documents of attached indices, cluster them and write their `dedup` fields.
@@ -122,16 +121,8 @@ def backfill(
         target: An attached target (default: all).
     """
     with session.site() as site:
-        if dry_run:
-            shards = {
-                index: sum(shard.documents for shard in site.source_index.shards(index))
-                for index in site.indices(target)
-            }
-            facts = {"would be read": sum(shards.values()), **shards}
-            session.output.result(facts, {"dry_run": True, "documents": shards})
-        else:
-            options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
-            run_job(session, site, "backfill", options, inline=inline)
+        options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
+        run_job(session, site, "backfill", options, inline=inline)
 
 
 def reindex(session: Session, *, roll_back: bool = False, abandon: bool = False) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -76,30 +75,6 @@ def canonical_order(
     if len({page.page_id for page in ordered}) != len(ordered):
         raise ValueError("a page id occurs twice among the pages to cluster: pass each page once")
     return ordered
-
-
-class Criterion(StrEnum):
-    """What puts a page before the next one in canonical order."""
-
-    SITE = "site"
-    EARLIEST = "earliest"
-    LONGEST = "longest"
-    SHORTEST_URL = "shortest-url"
-    LENGTH = "length"
-    ID = "id"
-    NONE = "none"
-    """Nothing: another page comes before it."""
-
-
-def decisive(page: PageKey, others: Iterable[PageKey], config: ClusterConfig) -> tuple[Criterion, str]:
-    """What puts a page before all others, and the id of the one that follows, or precedes it; others must not be empty."""
-    key = sort_key(config)
-    following = min(others, key=key)
-    if key(following) < key(page):
-        return Criterion.NONE, following.page_id
-    criteria = (Criterion.SITE, Criterion(config.order), Criterion.LENGTH, Criterion.ID)
-    parts = zip(criteria, key(page), key(following), strict=True)
-    return next(criterion for criterion, own, other in parts if own != other), following.page_id
 
 
 def instant(published: str) -> int:

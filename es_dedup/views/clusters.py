@@ -1,25 +1,22 @@
-"""Clusters: lists by filter and order; one of them with its pages, and why one of these is the canonical document."""
+"""Clusters: lists by filter and order; one of them with its pages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.clustering.order import Criterion, PageKey, decisive
 from es_dedup.model import Relation
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
-from es_dedup.model.overrides import OverrideKind
-from es_dedup.model.translations import translate
 from es_dedup.views import overrides
 from es_dedup.views.frame import path
 from es_dedup.views.graph import cluster_graph
-from es_dedup.views.templates import console_page, short, when
+from es_dedup.views.templates import console_page, when
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Cluster, Member
+    from es_dedup.model import Member
     from es_dedup.model.cluster_lists import ClusterSummary
     from es_dedup.views.frame import Visitor
 
@@ -34,15 +31,6 @@ ORDERS: Final = {
     ClusterOrder.ID: "by id",
 }
 RELATIONS: Final = {"": "any", Relation.EXACT: "exact", Relation.DUPLICATE: "duplicate"}
-_REASONS: Final = {
-    Criterion.SITE: "its site, {site}, is preferred to the site of the next page",
-    Criterion.EARLIEST: "published first: {published}; the next page {next_published}",
-    Criterion.LONGEST: "the longest text: {length} characters; the next page {next_length}",
-    Criterion.SHORTEST_URL: "the shortest address",
-    Criterion.LENGTH: "equal to the next page in what goes before; its text is longer: {length} characters and {next_length}",
-    Criterion.ID: "equal to the next page in all that the order looks at; its id comes first",
-    Criterion.NONE: "another page of the cluster comes before it in the order; overrides of other pages made it canonical",
-}
 
 
 class ClusterRow(NamedTuple):
@@ -58,13 +46,6 @@ class MemberRow(NamedTuple):
     member: Member
     record: FeatureRecord
     no_time: bool
-
-
-class Reason(NamedTuple):
-    """Why a page is canonical, in words, and the page that it was compared with."""
-
-    text: str
-    following: FeatureRecord | None = None
 
 
 def listed(reader: IndexReader, visitor: Visitor, query: ClusterQuery, after: str | None) -> bytes:
@@ -130,7 +111,7 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
         canonical=reader.record(found.canonical),
         rows=rows,
         graph=cluster_graph(found, [(row.member, row.record) for row in rows]),
-        reason=_because(reader, visitor.language, found, records),
+        order=reader.settings_with({}).cluster,
         decided=overrides.of_pages(reader, (found.canonical, *members)),
         following=path("clusters", name, offset=offset + MEMBERS) if more else "",
         notice=overrides.just_decided(reader, done),
@@ -140,31 +121,3 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
 
 def _has_time(record: FeatureRecord) -> bool:
     return " " in when(record.published)
-
-
-def _because(
-    reader: IndexReader, language: str, found: Cluster, records: Mapping[str, FeatureRecord]
-) -> Reason | None:
-    """What decided that a page is canonical; None for a page that is alone."""
-    if len(records) < 2 or found.canonical not in records:  # noqa: PLR2004 - it and another
-        return None
-    for override in reader.overrides_of((found.canonical,)).get(found.canonical, ()):
-        if override.kind is OverrideKind.CANONICAL:
-            template = "decided by {author}: {reason}"
-            given = {"author": short(override.author), "reason": short(override.reason)}
-            return Reason(translate(language, template, **given))
-    keys = {name: PageKey.of(record) for name, record in records.items()}
-    config = reader.settings_with({}).cluster
-    criterion, name = decisive(keys.pop(found.canonical), keys.values(), config)
-    own, following = records[found.canonical], records[name]
-    unknown = translate(language, "without a time")
-    text = translate(
-        language,
-        _REASONS[criterion],
-        site=short(own.site),
-        published=when(own.published) or unknown,
-        length=f"{own.length:,}",
-        next_published=when(following.published) or unknown,
-        next_length=f"{following.length:,}",
-    )
-    return Reason(text, following)

@@ -102,14 +102,13 @@ def test_the_overview_begins_with_what_needs_attention(
     assert "Pages added since the corpus statistics were learned: 1 / 9 – recluster" in tasks(dedup)
 
 
-def test_a_cluster_says_why_its_page_is_canonical(dedup: Deduplicator) -> None:
+def test_a_cluster_names_its_order_and_what_people_decided(dedup: Deduplicator) -> None:
     shown = clusters.one(dedup, READER, "b", 0, "").decode()
-    assert "published first: 2026-01-01; the next page 2026-02-01" in shown
-    assert "its id comes first" in clusters.one(dedup, READER, "h", 0, "").decode()
-    assert "Canonical because" not in clusters.one(dedup, READER, "z", 0, "").decode()
+    assert "Canonical by the order: earliest" in shown
+    assert "Canonical by the order" not in clusters.one(dedup, READER, "z", 0, "").decode()
     dedup.override_canonical("c", reason=HOSTILE, author="mz")
     shown = clusters.one(dedup, Visitor("zh"), "b", 0, "").decode()
-    assert "由 mz 决定：&lt;script&gt;" in shown
+    assert "由 mz 设为代表页：&lt;script&gt;" in shown
     assert shown.count("100 %</td>") == 4
     assert (shown.count("<line "), shown.count("<circle ")) == (3, 4)
 

@@ -65,7 +65,6 @@ def test_texts_that_views_choose_from_are_translated() -> None:
     tables = (
         clusters.ORDERS,
         clusters.RELATIONS,
-        clusters._REASONS,
         overrides.DECISIONS,
         review.ANSWERS,
         actions,
