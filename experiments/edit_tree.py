@@ -115,12 +115,12 @@ class EditTree:
     def add(self, page: FrequentUnits) -> int:
         """Store a page; its number, from 0."""
         self._pages.append(page)
-        self._tree.add(len(self._pages) - 1, _units(self._method, page))
+        self._tree.add(len(self._pages) - 1, _units(page))
         return len(self._pages) - 1
 
     def find(self, page: FrequentUnits) -> list[int]:
         """Numbers of the stored pages that cover this one, ascending."""
-        units = _units(self._method, page)
+        units = _units(page)
         if not units:
             return []
         found = self._tree.find(units, needed(len(units), self._min_main))
@@ -142,13 +142,13 @@ class PostingScan:
         """Store a page; its number, from 0."""
         number = len(self._pages)
         self._pages.append(page)
-        for unit in _units(self._method, page):
+        for unit in _units(page):
             self._postings.setdefault(unit, array("q")).append(number)
         return number
 
     def find(self, page: FrequentUnits) -> list[int]:
         """Numbers of the stored pages that cover this one, ascending."""
-        units = _units(self._method, page)
+        units = _units(page)
         if not units or not self._pages:
             return []
         enough = np.flatnonzero(self.shared(units) >= needed(len(units), self._min_main))
@@ -164,5 +164,5 @@ class PostingScan:
         return np.bincount(np.concatenate(lists), minlength=len(self._pages))
 
 
-def _units(method: CharFrequency, page: FrequentUnits) -> frozenset[int]:
-    return frozenset(method.compared(page).tolist())
+def _units(page: FrequentUnits) -> frozenset[int]:
+    return frozenset(page.compared.tolist())

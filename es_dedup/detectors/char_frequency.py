@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from es_dedup.detectors.char_frequency_features import (
-    CODES,
-    GB2312,
-    LEVEL_1,
     WORD,
     FrequentUnits,
     followers_by_name,
@@ -40,7 +37,6 @@ TAG: Final = 33
 MOST_PAGES: Final = 10_000  # of a query term; joins of larger corpora leave out what nearly all pages have
 PAYLOAD_VERSION: Final = 1
 _HEAD: Final = struct.Struct("<B?IHI")  # version, wide, length, units, followers
-_LIMITS: Final = {"level1": LEVEL_1, "gb2312": GB2312, "all": CODES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +99,7 @@ class CharFrequency(Detector[FrequentUnits]):
 
     def strings(self, batch: TextBatch) -> list[FrequentUnits]:
         """Both strings of each page of normalised texts, however short."""
-        config = self._config
-        return frequent_units(batch, config.count_above, _LIMITS[config.characters])
+        return frequent_units(batch, self._config.count_above)
 
     def featurise_many(self, contents: Sequence[Content]) -> list[FrequentUnits | Skipped]:
         """Both strings of several pages."""
@@ -114,14 +109,10 @@ class CharFrequency(Detector[FrequentUnits]):
         ]
 
     def _or_skipped(self, page: FrequentUnits) -> FrequentUnits | Skipped:
-        found, least = len(self.compared(page)), self._config.min_characters
+        found, least = len(page.compared), self._config.min_characters
         if found < least:
             return Skipped("few-frequent-characters", f"{found} of {least} characters")
         return page
-
-    def compared(self, page: FrequentUnits) -> NDArray[np.uint32]:
-        """S1 as the main comparison takes it."""
-        return page.compared(stop=self._config.stop_characters)
 
     def fields(
         self, contents: Sequence[Content | None], features: Sequence[FrequentUnits | None]
@@ -139,7 +130,7 @@ class CharFrequency(Detector[FrequentUnits]):
                 continue
             found.append(
                 {
-                    characters: [named[unit] for unit in self.compared(page).tolist()],
+                    characters: [named[unit] for unit in page.compared.tolist()],
                     followers: followers_by_name(page, named),
                 }
             )
@@ -147,7 +138,7 @@ class CharFrequency(Detector[FrequentUnits]):
 
     def terms(self, features: FrequentUnits) -> tuple[int, ...]:
         """Terms to store: the frequent characters that are compared."""
-        return tuple(tagged_terms(TAG, self.compared(features)).tolist())
+        return tuple(tagged_terms(TAG, features.compared).tolist())
 
     def candidate_query(self, features: FrequentUnits) -> CandidateQuery:
         """Pages that have more than ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
@@ -162,7 +153,7 @@ class CharFrequency(Detector[FrequentUnits]):
 
     def measure(self, left: FrequentUnits, right: FrequentUnits) -> Measures:
         """All numbers of a pair."""
-        ours, theirs = self.compared(left), self.compared(right)
+        ours, theirs = left.compared, right.compared
         shared = len(np.intersect1d(ours, theirs, assume_unique=True))
         matched, left_total, right_total = shared_followers(left, right)
         return Measures(

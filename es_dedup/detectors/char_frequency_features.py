@@ -54,9 +54,10 @@ class FrequentUnits(SameArrays):
     offsets: NDArray[np.int64]
     followers: NDArray[np.uint32]
 
-    def compared(self, *, stop: bool) -> NDArray[np.uint32]:
-        """S1 as the main comparison takes it: without function words when ``stop``."""
-        return self.units[~np.isin(self.units, _stop_units())] if stop else self.units
+    @property
+    def compared(self) -> NDArray[np.uint32]:
+        """S1 as the main comparison takes it: without function words."""
+        return self.units[~np.isin(self.units, _stop_units())]
 
 
 def gb_code(character: str) -> int:
@@ -75,15 +76,14 @@ def gb_code(character: str) -> int:
     return (row - _FIRST_ROW) * _ROW + cell - 1 - (5 if row > _SHORT_ROW else 0)
 
 
-def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[FrequentUnits]:
+def frequent_units(batch: TextBatch, count_above: int) -> list[FrequentUnits]:
     """Both strings of each page of normalised texts.
+
+    Only characters of level 1 become frequent; a follower is the next character, of any kind, or on a page compared by words the next word.
 
     Args:
         batch: the pages. One with more words of letters than Chinese characters is compared by words.
         count_above: a unit is frequent when it occurs more often than this.
-        limit: only characters with a smaller number become frequent; followers may be any.
-        adjacent: the follower is the next character of the text without white space; else the next that has a number. Of a
-            page compared by words it is the next word.
     """
     words = _mostly_words(batch)
     by_words, by_characters = np.flatnonzero(words), np.flatnonzero(~words)
@@ -92,10 +92,8 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[Frequ
     numbers = follower_table()[np.minimum(chinese.codes[solid], PLANE - 1)].astype(np.int64)
     lengths, code_owners = _lengths(batch), owners_of(chinese.offsets)[solid]
     found = [
-        *_strings(numbers, code_owners, lengths[by_characters], count_above, limit),
-        *_strings(
-            _word_units(others.hashes), others.pages.astype(np.int64), lengths[by_words], count_above, limit
-        ),
+        *_strings(numbers, code_owners, lengths[by_characters], count_above),
+        *_strings(_word_units(others.hashes), others.pages.astype(np.int64), lengths[by_words], count_above),
     ]
     pages = dict(zip((*by_characters.tolist(), *by_words.tolist()), found, strict=True))
     return [pages[at] for at in range(len(batch))]
@@ -163,12 +161,11 @@ def _strings(
     owner: NDArray[np.int64],
     lengths: NDArray[np.int64],
     count_above: int,
-    limit: int,
 ) -> list[FrequentUnits]:
     """Both strings of each page from its characters or words in order."""
     distinct, entry, counts = np.unique(owner << _CODE_BITS | units, return_inverse=True, return_counts=True)
     codes = distinct & ((1 << _CODE_BITS) - 1)
-    frequent = (counts > count_above) & ((codes < limit) | (codes >= WORD))
+    frequent = (counts > count_above) & ((codes < LEVEL_1) | (codes >= WORD))
     at = np.flatnonzero(frequent[entry[:-1]] & (owner[1:] == owner[:-1]))
     number = (np.cumsum(frequent) - 1)[entry[at]]
     # radix sort takes 16-bit keys only

@@ -112,8 +112,6 @@ class CharFrequencyConfig(Section):
 
     count_above: int = feature_setting(3, ge=1, le=50)
     """occurrences above which a character is frequent"""
-    characters: Literal["level1", "gb2312", "all"] = feature_setting("level1")
-    """characters that are counted: GB 2312 level 1; levels 1 and 2; or also digits and letters"""
     min_characters: int = feature_setting(5, ge=1, le=100)
     """minimum number of frequent characters of a page"""
     min_main: float = Field(0.8, gt=0, lt=1)
@@ -124,8 +122,6 @@ class CharFrequencyConfig(Section):
     """characters above which a page is long, T"""
     min_length_ratio: float = Field(0.3, ge=0, le=1)
     """length ratio below which followers are also compared, R"""
-    stop_characters: bool = feature_setting(default=True)
-    """leave function words out of the main comparison"""
 
 
 class DwdcsConfig(Section):

@@ -55,9 +55,7 @@ def test_tree_postings_and_full_scan_find_the_same(
     tree, postings = EditTree(method, share), PostingScan(method, share)
     stored: list[FrequentUnits] = []
     for page in (units(*codes, length=length) for codes in pages):
-        wanted = [
-            at for at, base in enumerate(stored) if len(method.compared(page)) and method.covers(page, base)
-        ]
+        wanted = [at for at, base in enumerate(stored) if len(page.compared) and method.covers(page, base)]
         assert tree.find(page) == postings.find(page) == wanted
         assert tree.add(page) == postings.add(page) == len(stored)
         stored.append(page)

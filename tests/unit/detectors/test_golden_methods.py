@@ -45,7 +45,6 @@ METHODS: Final[dict[str, Detector[Any]]] = {
     "multi_simhash": MultiSimhash(MultiSimhashConfig(), SYNONYMS),
     "multi_simhash tfidf": MultiSimhashTfidf(MultiSimhashConfig()),
     "char_frequency": CharFrequency(CharFrequencyConfig()),
-    "char_frequency all": CharFrequency(CharFrequencyConfig(characters="all", count_above=2)),
     "dwdcs": Dwdcs(DwdcsConfig(), SYNONYMS),
     "dwswn": Dwswn(DwdcsConfig(min_occurrences=1)),
     "simhash words-tfidf": LayoutSimhash(SimhashConfig(features="words-tfidf"), LAYOUTS["5c2"]),
