@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.deciding import Concluded
 from es_dedup.hook import documents
-from es_dedup.index.source_index import document_key, documents_of
+from es_dedup.index.source_index import document_key, documents_of, index_of
 from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
@@ -95,12 +95,16 @@ class DocumentUpdates:
         )
         return decided
 
-    def forget(self, page_ids: Iterable[str], report: HookReport) -> set[str]:
-        """Remove pages whose documents have gone, and write the clusters that are left; gives those that were removed."""
+    def forget(self, page_ids: Iterable[str], report: HookReport, left: Collection[str] = ()) -> set[str]:
+        """Remove pages whose documents have gone or are in indices that were ``left``, and write the clusters that remain; gives those that were removed."""
         if not (names := set(page_ids)):
             return set()
-        gone, dedup_fields = self._decider.remove(names, lambda names: self._source_index.read(names, ()))
-        self.write(dedup_fields, report, self._decider.session)
+
+        def there(names: Collection[str]) -> Collection[str]:
+            return self._source_index.read((name for name in names if index_of(name) not in left), ())
+
+        gone, dedup_fields = self._decider.remove(names, there)
+        self.write(dedup_fields, report, self._decider.session, leave=left)
         return gone
 
     def write(
@@ -116,9 +120,9 @@ class DocumentUpdates:
         """Write ``dedup`` fields, and those that are no longer right where another process has changed clusters since the session that they were read in.
 
         Documents that turn out to have been deleted past the hook leave their clusters; those of batches that were begun are yet to be
-        written, and those of pages in ``leave`` stay as they are.
+        written, and those in indices of ``leave`` stay as they are.
         """
-        written = {name: each for name, each in dedup_fields.items() if name not in leave}
+        written = {name: each for name, each in dedup_fields.items() if index_of(name) not in leave}
         missing = set(self.send(written, report, own=own, checked=checked))
         for _ in range(TRIES if written else 0):
             if not self._decider.moved(session):
@@ -128,7 +132,7 @@ class DocumentUpdates:
             outdated = {
                 name: each
                 for name, each in current.items()
-                if written.get(name) != each and name not in leave
+                if written.get(name) != each and index_of(name) not in leave
             }
             missing.update(self.send(outdated, report, own=own))
             written |= outdated

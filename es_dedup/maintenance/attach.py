@@ -99,8 +99,10 @@ def attach(
     documents = sum(shard.documents for index in indices for shard in context.source_index.shards(index))
     if not dry_run:
         context.source_index.prepare(indices)
-        rest = [each for each in context.attachments if each.target != target]
-        save_attachments(context.index, [*rest, Attachment(target, fields)])
+        others = {each.target: each for each in context.attachments}
+        before = others.pop(target, Attachment(target, fields))
+        save_attachments(context.index, [*others.values(), before._replace(fields=fields)])
+        context.note_indices()
     return Attached(target, tuple(indices), documents, context.source_index.mapping, warnings)
 
 
@@ -165,13 +167,13 @@ def detach(
     if not keep_fields:
         context.source_index.check(leaving)
     context.guard("detach", written, context.index.count(), force=force)
-    changed, failed, all_pages = 0, 0, set(pages)
+    changed, failed = 0, 0
     for some in chunked(pages, BATCH):
         if not keep_fields:
             report = context.source_index.write_dedup_fields(dict.fromkeys(some))
             changed += report.changed
             failed += len(report.failed)
-        remove_pages(context, some, leave=all_pages)
+        remove_pages(context, some, leave=leaving)
     save_attachments(context.index, rest)
     return Detached(changed, len(pages), failed)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING
-from es_dedup.index.source_index import dedup_fields_of_groups
+from es_dedup.index.source_index import dedup_fields_of_groups, index_of
 from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.documents import (
     GROUP_PAGES,
@@ -22,14 +22,14 @@ from es_dedup.model.batches import chunked, chunked_by_size
 from es_dedup.model.plain import plain_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
 KINDS: Final[Mapping[str, str]] = {
-    "orphans": "stored pages whose document has gone",
+    "orphans": "stored pages whose document has gone, or is in an index that its target has left",
     "overwritten": "documents whose dedup field differs from the index",
     "unknown": "documents that are not in the index",
     "outdated": "documents that were changed since their features were made",
@@ -100,8 +100,10 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     found.dead = len(dead)
     if context.index.note(CLUSTERS_PENDING) is not None:
         found.found["pending"] = ["index"]
+    context.note_indices()
+    left = context.left_indices()
     for groups in chunked_by_size(context.index.clusters(), GROUP_PAGES, len):
-        _look_at_clusters(context, groups, found)
+        _look_at_clusters(context, groups, left, found)
     for records in context.index.scan(batch=BATCH):
         assigned = context.index.assignments(record.page_id for record in records)
         found.found["unclustered"] += (each.page_id for each in records if each.page_id not in assigned)
@@ -120,7 +122,10 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
 
 
 def _look_at_clusters(
-    context: MaintenanceContext, groups: Sequence[Sequence[Assignment]], audit: Audit
+    context: MaintenanceContext,
+    groups: Sequence[Sequence[Assignment]],
+    left: Collection[str],
+    audit: Audit,
 ) -> None:
     found = audit.found
     ids = [each.page_id for group in groups for each in group]
@@ -130,7 +135,7 @@ def _look_at_clusters(
     audit.clusters += sum(len(group) > 1 for group in groups)
     dedup_fields = dedup_fields_of_groups(groups, context.index.edges_of(ids))
     named = context.documents_of(ids)
-    documents = context.source_index.read(named, ())
+    documents = context.source_index.read((name for name in named if index_of(name) not in left), ())
     found["orphans"] += (name for name in stored if name in named and name not in documents)
     found["overwritten"] += (
         name

@@ -18,7 +18,7 @@ from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.refresh import refresh_is_due
 from es_dedup.batch.whole_corpus import recluster
 from es_dedup.errors import ConfigError, NotAttached
-from es_dedup.index.source_index import Shard, SourceFields
+from es_dedup.index.source_index import Shard, SourceFields, index_of
 from es_dedup.maintenance.attach import check_fields
 from es_dedup.maintenance.context import pages_of
 from es_dedup.maintenance.documents import (
@@ -233,10 +233,18 @@ def _work_cluster(context: MaintenanceContext, job: Job, part: Partition) -> Ite
     settings = settings_of(context, job)
     with write_session(context.index):
         context.index.set_note(CLUSTERS_PENDING, "1")
+        _drop_left(context)
         done = recluster(context.index, settings, in_files=True)  # whatever else the worker has in memory
         context.index.set_note(CLUSTERS_PENDING, None)
     clustered, edges = context.index.count(), len(done.pairs.left)
     yield Step(1, clustered, {"clustered": clustered, "pairs": done.compared, "edges": edges})
+
+
+def _drop_left(context: MaintenanceContext) -> None:
+    """Delete the pages of indices that were left, before their documents could stand for those that replace them."""
+    left = context.left_indices()
+    for records in context.index.scan() if left else ():
+        context.index.delete_many(each.page_id for each in records if index_of(each.page_id) in left)
 
 
 def settings_of(context: MaintenanceContext, job: Job) -> Settings:

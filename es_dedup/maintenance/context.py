@@ -38,23 +38,33 @@ NOT_READ: Final = SourceFields("")
 
 
 class Attachment(NamedTuple):
-    """One attached target: an index, an alias, a data stream or a pattern, and how its documents are read."""
+    """One attached target.
+
+    Attributes:
+        target: an index, an alias, a data stream or a pattern.
+        fields: how its documents are read.
+        indices: concrete ones that it has stood for.
+    """
 
     target: str
     fields: SourceFields
+    indices: tuple[str, ...] = ()
 
 
 def load_attachments(index: Index) -> list[Attachment]:
     """All attachments of an index, by target."""
     with reading_stored("attachments"):
         stored = json.loads(index.note(ATTACHMENTS) or "[]")
-        return [Attachment(each["target"], SourceFields(**each["fields"])) for each in stored]
+        return [
+            Attachment(each["target"], SourceFields(**each["fields"]), tuple(each.get("indices", ())))
+            for each in stored
+        ]
 
 
 def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:
     """Replace all attachments."""
     listed = sorted(attachments, key=lambda each: each.target)
-    rows = [{"target": each.target, "fields": each.fields.as_dict()} for each in listed]
+    rows = [each._asdict() | {"fields": each.fields.as_dict()} for each in listed]
     with index.writing():  # sessions of others read the note once
         index.set_note(ATTACHMENTS, json.dumps(rows))
 
@@ -126,6 +136,31 @@ class MaintenanceContext:
         if target is not None and not found:
             raise NotAttached(target, tuple(each.target for each in self.attachments))
         return {name: each.fields for each in found for name in self.source_index.indices(each.target)}
+
+    def note_indices(self) -> None:
+        """Note which concrete indices the attached targets stand for now, see ``left_indices``."""
+        before = self.attachments
+        now = [each._replace(indices=self._indices_until_now(each)) for each in before]
+        if now != before:
+            save_attachments(self.index, now)
+
+    def _indices_until_now(self, attachment: Attachment) -> tuple[str, ...]:
+        present = set(self.source_index.indices(attachment.target))
+        others = filter(self.source_index.exists, set(attachment.indices) - present)
+        return tuple(sorted(present.union(others)))
+
+    def left_indices(self) -> set[str]:
+        """Noted indices that their target does not lead to any more, as one that an alias was moved away from.
+
+        A target that leads nowhere has left none: it may be about to be moved.
+        """
+        noted: set[str] = set()
+        present: set[str] = set()
+        for each in self.attachments:
+            if found := self.source_index.indices(each.target, closed=True):
+                present.update(found)
+                noted.update(each.indices)
+        return noted - present
 
     def fields_of(self, page_ids: Iterable[str]) -> dict[str, SourceFields]:
         """How each page's document is read; pages of no attached index are absent.

@@ -13,6 +13,7 @@ from es_dedup.batch.refresh import refresh, refresh_is_due
 from es_dedup.errors import DedupError
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
+from es_dedup.index.source_index import index_of
 from es_dedup.maintenance.context import ERROR_CHARS, open_context
 from es_dedup.model.batches import chunked, chunked_by_size
 
@@ -169,7 +170,7 @@ def update_dedup_fields(
     Args:
         context: with its attachments.
         page_ids: some pages.
-        leave: pages whose documents stay as they are.
+        leave: indices whose documents stay as they are.
 
     Returns:
         Counts: ``updated``, ``gone`` (pages that were removed, as their document is not there), ``refused``.
@@ -247,17 +248,23 @@ def refresh_statistics(context: MaintenanceContext) -> Mapping[str, int]:
     return counts
 
 
-def gone(context: MaintenanceContext, page_ids: Sequence[str]) -> list[str]:
-    """Those of some pages that were added with a document, which is not there."""
+def gone(context: MaintenanceContext, page_ids: Sequence[str], left: Collection[str] = ()) -> list[str]:
+    """Those of some pages that were added with a document, which is not there or is in an index that was ``left``."""
     names = context.documents_of(page_ids)
-    names.difference_update(context.source_index.read(names, ()))
+    names.difference_update(
+        context.source_index.read([name for name in names if index_of(name) not in left], ())
+    )
     return [name for name in page_ids if name in names]
 
 
 def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
-    """Remove pages whose documents have gone, and write the ``dedup`` fields of the others in their clusters; counts as ``update_dedup_fields``."""
-    report = HookReport()
-    removed = context.updates().forget(gone(context, page_ids), report)
+    """Remove pages whose documents have gone, or were left (``left_indices``), and write the ``dedup`` fields of the others in their clusters.
+
+    Returns:
+        Counts as ``update_dedup_fields``.
+    """
+    report, left = HookReport(), context.left_indices()
+    removed = context.updates().forget(gone(context, page_ids, left), report, left)
     return _written(context, report) + Counter(gone=len(removed))
 
 
@@ -271,7 +278,7 @@ def remove_pages(
     Args:
         context: with its attachments.
         page_ids: the pages.
-        leave: other members whose documents stay as they are.
+        leave: indices whose documents stay as they are.
 
     Returns:
         What was removed, and counts as ``update_dedup_fields``.

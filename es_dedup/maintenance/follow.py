@@ -360,7 +360,9 @@ class _Follower:
         context, state = self._context, self.state
         now, self.busy = int(time.time() * 1000), False
         indices = context.indices()
-        context.source_index.prepare(index for index in indices if index not in state.positions.root)
+        if indices.keys() - state.positions.root.keys():
+            context.source_index.prepare(indices.keys() - state.positions.root.keys())
+            context.note_indices()
         writes = context.source_index.writes(indices)
         deleted = self._forget_detached(indices)
         interval = context.settings.maintenance.deletions_seconds * 1000
@@ -381,13 +383,16 @@ class _Follower:
         self.state.deletions.counted.pop(index, None)
 
     def _forget_detached(self, indices: Mapping[str, SourceFields]) -> list[str]:
-        """Indices that were followed and have been deleted; what is known of indices that are not attached any more is dropped."""
+        """Indices that were followed and have been deleted or left; what is known of indices that are not attached any more is dropped."""
         source = self._context.source_index
         absent = [index for index in self.state.positions.root if index not in indices]
+        left = self._context.left_indices() if absent else ()
         for index in absent:
-            if source.indices(index):  # it is open
+            if index not in left and source.indices(index):  # it is open
                 self._drop(index)
-        return [index for index in absent if not source.exists(index)]  # the others are closed
+        return [
+            index for index in absent if index in left or not source.exists(index)
+        ]  # the others are closed
 
     def _ordered(self, writes: Writes) -> Writes:
         """The same, with the place where an attempt failed first."""

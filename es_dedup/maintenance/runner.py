@@ -114,6 +114,8 @@ class Runner:
         Raises:
             NotAttached, IndexError_: it cannot be planned.
         """
+        if not KINDS[what].brief:
+            self._context.note_indices()
         given = {"settings": decision_settings(self._context.settings), **options}
         now = _now()
         job = self._planned(Job(new_id(), what, JobState.RUNNING, given, now, now, stage=-1))

@@ -1,19 +1,24 @@
 """Aliases that give documents a routing or show a part of an index, and indices that require a routing."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
 
+from es_dedup.collapse import DedupSearch
 from es_dedup.errors import ConfigError, IndexRefused
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
-from tests.hooked import FIELDS, Inline, action_of, clusters, dedup_fields
+from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.runner import Runner, run_follow, start_follow
+from tests.hooked import FIELDS, Inline, action_of, clusters, dedup_fields, five
+from tests.hooked import STORIES as STORIES_OF_FIVE
 from tests.samples import story
 from tests.source_indices import settings
+from tests.traffic import run
 
 STORIES = 4
 SHARDS = {"number_of_shards": 3}
@@ -158,4 +163,44 @@ def test_documents_that_are_decided_later_are_known_by_their_index_alone(
     assert clusters(client, alias) == {frozenset({"story-0", "copy"})}
     with open_context(address, settings()) as site:
         attach(site, alias, FIELDS)
+        assert audit(site).clean
+
+
+def followed(site: MaintenanceContext) -> None:
+    run_follow(Runner(site), start_follow(site, once=True)[0].id)
+
+
+MENDS: dict[str, Callable[[MaintenanceContext], object]] = {
+    "follow": followed,
+    "backfill": lambda site: run(site, "backfill"),
+    "audit": lambda site: audit(site, repair=True),
+}
+
+
+@pytest.mark.parametrize("mend", MENDS)
+def test_an_alias_that_is_moved_to_a_copy_of_its_index(
+    client: Elasticsearch, address: str, name: str, alias: str, mend: str
+) -> None:
+    """The index that it has left stays as it is, and its pages do not stand for those of the copy, which a search would then not find."""
+    old, new = f"{name}-000001", f"{name}-000002"
+    client.indices.create(index=old, aliases={alias: {}})
+    bulk(client, five(old), refresh=True)
+    with open_context(address, settings()) as site:
+        attach(site, alias, FIELDS)
+        run(site, "backfill")
+        before = dedup_fields(client, old)
+        client.indices.create(index=new, mappings={"properties": site.source_index.mapping})
+        bulk(client, ({**action, "_index": new} for action in five(old)), refresh=True)
+        actions = [{"remove": {"index": old, "alias": alias}}, {"add": {"index": new, "alias": alias}}]
+        client.indices.update_aliases(actions=actions)
+        assert audit(site).found["orphans"]
+        MENDS[mend](site)
+        assert clusters(client, alias) == STORIES_OF_FIVE
+        assert len(DedupSearch(client, alias).search({}).groups) == len(STORIES_OF_FIVE)
+        assert dedup_fields(client, old) == before
+        assert audit(site).clean
+        back = [{"remove": {"index": new, "alias": alias}}, {"add": {"index": old, "alias": alias}}]
+        client.indices.update_aliases(actions=back)
+        MENDS[mend](site)
+        assert clusters(client, alias) == STORIES_OF_FIVE
         assert audit(site).clean

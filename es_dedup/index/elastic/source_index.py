@@ -66,16 +66,22 @@ class SourceIndex(SourceWrites):
         """Let go of the connections; may be called twice."""
         self._server.close()
 
-    def indices(self, target: str) -> list[str]:
-        """Concrete open indices behind a target, by name, without our own; empty when there is none."""
+    def indices(self, target: str, *, closed: bool = False) -> list[str]:
+        """Concrete indices behind a target, open ones and with ``closed`` all, by name, without our own; empty when there is none."""
         found = self._server.call_unless(
             lambda client: client.indices.get_settings(
-                index=target, name=["index.uuid", CLOSED], expand_wildcards="open", flat_settings=True
+                index=target,
+                name=["index.uuid", CLOSED],
+                expand_wildcards=["open", "closed"],
+                flat_settings=True,
             ),
             NOT_FOUND,
         )
-        closed = {name for name, said in (found or {}).items() if CLOSED in said["settings"]}
-        return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
+        return sorted(
+            name
+            for name, said in (found or {}).items()
+            if (closed or CLOSED not in said["settings"]) and not _OURS.search(name)
+        )
 
     def prepare(self, indices: Iterable[str]) -> None:
         """Put the mapping of ``dedup`` on existing indices; on one that has it nothing changes.
