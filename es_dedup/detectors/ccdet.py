@@ -383,10 +383,8 @@ def unpack_signatures(payloads: Sequence[bytes]) -> PeriodTable:
     return PeriodTable(offsets, wide.view("<u8").ravel().astype(np.uint64), totals)
 
 
-def noise_by_site(
-    table: PeriodTable, sites: Sequence[str], *, min_pages: int = 3, min_share: float = 1.0
-) -> NDArray[np.uint64]:
-    """Signatures that are noise of one site: at least ``min_pages`` pages, of one site at least ``min_share`` of them.
+def noise_by_site(table: PeriodTable, sites: Sequence[str], min_pages: int = 3) -> NDArray[np.uint64]:
+    """Signatures that are noise of one site: those of at least ``min_pages`` pages, all of that site.
 
     A page without a site mark counts as a site of its own.
 
@@ -402,10 +400,8 @@ def noise_by_site(
     distinct, term = np.unique(table.signatures, return_inverse=True)
     frequency = np.bincount(term, minlength=len(distinct))
     keys: NDArray[np.int64] = term.astype(np.int64) * count + marks[owner]
-    pair = np.unique(keys, return_counts=True)
-    largest = np.zeros(len(distinct), dtype=np.int64)
-    np.maximum.at(largest, pair[0] // count, pair[1])
-    noise = (frequency >= min_pages) & (largest / frequency >= min_share)
+    of_sites = np.bincount(np.unique(keys) // count, minlength=len(distinct))
+    noise: NDArray[np.bool_] = (frequency >= min_pages) & (of_sites == 1)
     return distinct[noise]
 
 
@@ -415,12 +411,10 @@ def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -
     Args:
         table: signatures of the pages.
         sites: site mark of each page; empty when unknown.
-        config: ``prune`` and the thresholds.
+        config: ``prune`` and its threshold.
     """
     if config.prune == "site":
-        return noise_by_site(
-            table, sites, min_pages=config.prune_min_pages, min_share=config.prune_site_share
-        )
+        return noise_by_site(table, sites, config.prune_min_pages)
     return np.zeros(0, dtype=np.uint64)
 
 

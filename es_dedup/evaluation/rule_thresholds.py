@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.explanation import RuleOutcome
 from es_dedup.model.translations import ENGLISH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from es_dedup.model.explanation import ConditionResult, RuleResult
 
 LEAST_THRESHOLD: Final = 0.1
 """Margins are shares of the threshold, of a smaller one shares of this."""
-
-
-class Place(NamedTuple):
-    """Where a condition stands in a rule.
-
-    Attributes:
-        alternative: of the rule, from 0; -1 for the conditions under which the rule applies.
-        number: of the condition in the alternative, from 0.
-    """
-
-    alternative: int
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +43,19 @@ def deciding_conditions(rules: Sequence[RuleResult]) -> list[DecidingCondition]:
         return []
     found = []
     for rule in rejecting or (each for each in rules if each.outcome is not RuleOutcome.LEFT_OUT):
-        for place, each in _conditions(rule):
+        for each in chain(rule.applies_if, *rule.rejects_if):
             value, threshold = _numbers(each)
-            if value is not None and _rejects(rule, place, holds=True) != _rejects(rule, place, holds=False):
+            if value is not None and _rejects(rule, each, holds=True) != _rejects(rule, each, holds=False):
                 margin = abs(value - threshold) / max(abs(threshold), LEAST_THRESHOLD)
                 found.append(DecidingCondition(rule.name, each, margin))
     return sorted(found, key=lambda each: each.margin)
 
 
-def _conditions(rule: RuleResult) -> Iterator[tuple[Place, ConditionResult]]:
-    for number, alternative in enumerate((rule.applies_if, *rule.rejects_if), -1):
-        for at, each in enumerate(alternative):
-            yield Place(number, at), each
-
-
-def _rejects(rule: RuleResult, place: Place, *, holds: bool) -> bool:
-    """Whether the rule would reject if the condition at this place did or did not hold."""
+def _rejects(rule: RuleResult, changed: ConditionResult, *, holds: bool) -> bool:
+    """Whether the rule would reject if this one of its conditions did or did not hold."""
     applies, *alternatives = [
-        all(holds if place == (number, at) else each.holds for at, each in enumerate(alternative))
-        for number, alternative in enumerate((rule.applies_if, *rule.rejects_if), -1)
+        all(holds if each is changed else each.holds for each in alternative)
+        for alternative in (rule.applies_if, *rule.rejects_if)
     ]
     return applies and any(alternatives)
 

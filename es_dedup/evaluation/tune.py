@@ -59,8 +59,6 @@ class TuneReport:
         in_sample: figures of the chosen threshold on the same labels; biased upwards.
         out_of_fold: sum over all folds of the figures under the threshold chosen without the fold; not biased by the choice.
         folds: results by fold; where thresholds vary much between folds, the labels do not determine them.
-        groups: number of connected groups of labelled pages; a group is never split between folds.
-        largest_group: pairs of the largest group; when it holds most pairs, folds differ much in size.
         bound_kept: False when no threshold keeps the bound on merged ``diff`` pairs; the chosen one then merges
             the fewest of them and, among equals, has the highest recall.
     """
@@ -72,8 +70,6 @@ class TuneReport:
     in_sample: PairScores
     out_of_fold: PairScores
     folds: tuple[Fold, ...]
-    groups: int
-    largest_group: int
     bound_kept: bool = True
 
     def as_dict(self) -> dict[str, Any]:
@@ -114,7 +110,7 @@ def tune(
     labels = tuple(labels)
     if not axis.values:
         raise ValueError(f"no value of {axis.name} to try")
-    folds_of_pairs, sizes = fold_of(labels, folds)
+    folds_of_pairs = fold_of(labels, folds)
     classes = np.array([_class_of(each) for each in labels])
     found = [measures.get(each.pair, {}).get(axis.name, np.nan) for each in labels]
     values = np.array(found, dtype=np.float64)
@@ -140,14 +136,12 @@ def tune(
         folds=tuple(
             Fold(axis.values[at], _scores(counts[at, fold], totals[fold])) for fold, at in enumerate(picks)
         ),
-        groups=len(sizes),
-        largest_group=sizes[0],
         bound_kept=bool(_allowed(counts.sum(axis=1), totals.sum(axis=0), max_merged_diff).any()),
     )
 
 
-def fold_of(labels: Sequence[LabelledPair], folds: int) -> tuple[list[int], list[int]]:
-    """The fold of each pair, and the pairs of each group of connected pages, most first.
+def fold_of(labels: Sequence[LabelledPair], folds: int) -> list[int]:
+    """The fold of each pair.
 
     Pages that any label connects are in one group and a group is in one fold, so no page is on both sides.
     Groups go, largest first, to the fold with the fewest pairs.
@@ -167,7 +161,7 @@ def fold_of(labels: Sequence[LabelledPair], folds: int) -> tuple[list[int], list
     for group, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
         fold_of_group[group] = min(range(len(load)), key=lambda fold: (load[fold], fold))
         load[fold_of_group[group]] += size
-    return [fold_of_group[root[each.left]] for each in labels], sorted(sizes.values(), reverse=True)
+    return [fold_of_group[root[each.left]] for each in labels]
 
 
 def _count(

@@ -185,8 +185,6 @@ class CcdetConfig(Section):
     """how noise signatures are recognised: by site, or not at all"""
     prune_min_pages: int = Field(3, ge=2, le=1000)
     """minimum number of pages of one site for a signature to be noise"""
-    prune_site_share: float = Field(1.0, gt=0, le=1)
-    """minimum share of its most frequent site for a signature to be noise"""
     query_signatures: int = Field(0, ge=0, le=2_048)
     """number of signatures in a candidate query; 0: all, or 12 if coverage is enabled"""
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from es_dedup import lazy
 
 if TYPE_CHECKING:
-    from es_dedup.views.report import ReportLimits, report_page
+    from es_dedup.views.report import report_page
 
-__all__ = ["ReportLimits", "report_page"]
+__all__ = ["report_page"]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy.attributes(__name__, {"report": ("ReportLimits", "report_page")})
+    __getattr__ = lazy.attributes(__name__, {"report": ("report_page",)})

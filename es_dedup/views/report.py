@@ -6,7 +6,6 @@ import base64
 import hashlib
 import heapq
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -25,28 +24,19 @@ if TYPE_CHECKING:
     from es_dedup.model import Cluster
 
 SCRIPT: Final = "report.js"
+SHOWN: Final = 50
+"""Largest clusters, with texts."""
+LISTED: Final = 200
+"""Largest clusters in the table."""
+MEMBERS: Final = 3
+"""Members of a cluster that are compared side by side, the least similar first."""
+CHARS: Final = 6_000
+"""Characters of each text that are shown."""
 LISTED_MEMBERS: Final = 100
 """Members of a cluster that are shown at once."""
 ROWS_AT_ONCE: Final = 15
 """Rows of the table of clusters that are shown at once."""
 SIDES: Final = ("the canonical document", "the member")
-
-
-@dataclass(frozen=True, slots=True)
-class ReportLimits:
-    """How much of a large result is written out.
-
-    Attributes:
-        clusters: largest clusters shown with texts, at least 0.
-        listed: largest clusters in the table, at least 0.
-        members: members of one cluster compared side by side, the least similar first, at least 0.
-        chars: characters of each text that are shown, at least 1.
-    """
-
-    clusters: int = 50
-    listed: int = 200
-    members: int = 3
-    chars: int = 6000
 
 
 class Counts:
@@ -89,29 +79,25 @@ def report_page(
     source: IndexReader,
     *,
     title: str,
-    limits: ReportLimits | None = None,
     run: Mapping[str, object] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> bytes:
-    """The report of an index; memory grows with the limits, not with the number of clusters.
+    """The report of an index; memory grows with what is shown, not with the number of clusters.
 
     Args:
         source: an open ``Deduplicator``.
         title: heading of the page.
-        limits: how much is written out.
         run: counts of the scan that the index does not hold, by name; shown as totals when above 0.
         progress: called with clusters done and to do.
     """
-    limits, counts = limits or ReportLimits(), Counts()
-    most = max(limits.clusters, limits.listed)
-    # at least one, since none would leave the clusters uncounted
+    counts = Counts()
     found = counts.counted(source.clusters())
-    largest = heapq.nlargest(max(most, 1), found, key=lambda cluster: cluster.size)[:most]
+    largest = heapq.nlargest(LISTED, found, key=lambda cluster: cluster.size)
     detailed = []
-    for done, cluster in enumerate(largest[: limits.clusters], 1):
-        detailed.append(_view(source, cluster, limits))
+    for done, cluster in enumerate(largest[:SHOWN], 1):
+        detailed.append(_view(source, cluster))
         if progress is not None:
-            progress(done, min(limits.clusters, len(largest)))
+            progress(done, min(SHOWN, len(largest)))
     stats, (sites, months) = source.stats(), source.duplicate_counts()
     style = file_text(STYLE)
     script = file_text(SCRIPT) if largest else ""
@@ -127,7 +113,7 @@ def report_page(
         script=script,
         written=f"{datetime.now().astimezone():%Y-%m-%d %H:%M}",
         counts=counts,
-        listed=[(cluster, source.record(cluster.canonical)) for cluster in largest[: limits.listed]],
+        listed=[(cluster, source.record(cluster.canonical)) for cluster in largest],
         detailed=detailed,
         run=[(name, count) for name, count in (run or {}).items() if isinstance(count, int) and count > 0],
         facts={name: value for name, value in stats.items() if isinstance(value, (int, float))},
@@ -144,12 +130,10 @@ def report_page(
     return shown.encode("utf-8", "replace")
 
 
-def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> ClusterView:
-    chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[: limits.members]
+def _view(source: IndexReader, cluster: Cluster) -> ClusterView:
+    chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[:MEMBERS]
     pairs = [
-        pair_of(
-            source, cluster.canonical, each.page_id, ENGLISH, features=True, names=SIDES, chars=limits.chars
-        )
+        pair_of(source, cluster.canonical, each.page_id, ENGLISH, features=True, names=SIDES, chars=CHARS)
         for each in chosen
     ]
     records = source.records_of(member.page_id for member in cluster.members)

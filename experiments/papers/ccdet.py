@@ -173,7 +173,7 @@ def _steps(method: str, table: PeriodTable, sites: NDArray[Any], config: CcdetCo
         keys, each = np.unique(of * (int(sites.max()) + 1) + sites[owners], return_counts=True)
         most = np.zeros(len(starts), dtype=np.int64)
         np.maximum.at(most, keys // (int(sites.max()) + 1), each)
-        dropped = (counts >= config.prune_min_pages) & (most >= config.prune_site_share * counts)
+        dropped = (counts >= config.prune_min_pages) & (most == counts)
     sizes = np.diff(offsets)
     if method != CcdetKeptCounts.name and dropped.any():
         sizes = np.bincount(owners[np.repeat(~dropped, counts)], minlength=len(offsets) - 1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.views import ReportLimits, report_page
+from es_dedup.views import report, report_page
 from tests.browser.conftest import HOSTILE
 from tests.browsing import Tab
 from tests.texts import article
@@ -17,8 +17,9 @@ HALL, BRIDGE, SHIP = "made/hall", "made/bridge", "made/ship"
 
 
 @pytest.fixture
-def tab(browser: Any, tmp_path: Path) -> Iterator[Tab]:
+def tab(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tab]:
     """The report of three clusters, of which the smallest is only listed."""
+    monkeypatch.setattr(report, "SHOWN", 2)
     with Deduplicator.open(":memory:") as dedup:
         for number, (name, title, copies) in enumerate(
             [(HALL, f"The hall opens {HOSTILE}", 120), (BRIDGE, "大桥通车", 4), (SHIP, "A ship", 2)]
@@ -33,7 +34,7 @@ def tab(browser: Any, tmp_path: Path) -> Iterator[Tab]:
                 )
                 for copy in range(copies)
             )
-        page = report_page(dedup, title=HOSTILE, limits=ReportLimits(clusters=2))
+        page = report_page(dedup, title=HOSTILE)
         (tmp_path / "report.html").write_bytes(page)
     tab = Tab(browser, "file:///")
     tab.page.goto((tmp_path / "report.html").as_uri())

@@ -13,7 +13,7 @@ from es_dedup.decision.alignment import AlignedRow, Piece
 from es_dedup.detectors.named_fields import PageFeatures
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
-from es_dedup.views import ReportLimits, report_page
+from es_dedup.views import report, report_page
 from es_dedup.views.charts import MOST_MONTHS, month_axis
 from es_dedup.views.compare import _cut_rows
 from es_dedup.views.evidence import measures
@@ -108,9 +108,9 @@ class Structure(HTMLParser):
         assert self.open.pop() == tag
 
 
-def page_of(index: FakeIndex, limits: ReportLimits | None = None) -> str:
+def page_of(index: FakeIndex) -> str:
     """The page."""
-    return report_page(cast("Any", index), title="测试 & run", limits=limits, run={"left out": 3}).decode()
+    return report_page(cast("Any", index), title="测试 & run", run={"left out": 3}).decode()
 
 
 def test_features_of_both_pages_stand_beside_each_other() -> None:
@@ -176,20 +176,15 @@ def test_hostile_text_is_escaped_everywhere() -> None:
     assert not re.search("[\x00\x1b\u202e]", page)
 
 
-def test_ten_thousand_clusters_make_a_small_page() -> None:
+def test_ten_thousand_clusters_make_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("SHOWN", 5), ("LISTED", 20), ("MEMBERS", 1), ("CHARS", 500)):
+        monkeypatch.setattr(report, name, most)
     index = FakeIndex(clusters_of(10_000), text="一" * 100_000)
-    page = page_of(index, ReportLimits(clusters=5, listed=20, members=1, chars=500))
+    page = page_of(index)
     assert index.explained == 5
     assert len(page) < 60_000
     assert "9,980 smaller clusters are not listed" in page
     assert "99,500 and 99,501 more characters" in page
-
-
-def test_a_report_without_clusters_counts_them_all() -> None:
-    page = page_of(FakeIndex(clusters_of(7)), ReportLimits(clusters=0, listed=0))
-    assert "<b>7</b><span>clusters" in page
-    assert "<b>14</b><span>duplicates" in page
-    assert "Largest clusters" not in page
 
 
 def test_an_index_without_duplicates_has_a_page_too() -> None:
