@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KNOWN: Final = 4  # exit code of a check that found a known page
 PAGES: Final = ROOT / "samples" / "pages"
 CHECKED: Final = PAGES / "forum" / "bridge-excerpt.html"
-PROGRAM: Final = ("-m", "es_dedup.cli")
+PROGRAM: Final = ("-m", "es_dedup")
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -45,7 +45,7 @@ import es_dedup
 extra = [name for name in ("pyarrow", "brotli", "elasticsearch", "opensearchpy", "celery", "pyspark", "scrapy", "langchain_core", "haystack", "fastapi", "pytest", "tests") if importlib.util.find_spec(name)]
 assert not extra, f"the core installs {extra}"
 names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
-of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.serve.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.cli.__main__", "es_dedup.maintenance.gauges")
+of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.serve.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.__main__", "es_dedup.maintenance.gauges")
 names = [name for name in names if not name.startswith(of_extras)]
 for name in names:
     importlib.import_module(name)

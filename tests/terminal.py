@@ -16,7 +16,7 @@ _STEERING: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _START: Final = """
 import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.executable, [sys.executable, "-m", "es_dedup.cli", *sys.argv[1:]])
+os.execv(sys.executable, [sys.executable, "-m", "es_dedup", *sys.argv[1:]])
 """
 
 

@@ -42,10 +42,11 @@ def clusters(
     with session.read() as dedup:
         if dedup.clusters_pending:
             output.warn(UNCLUSTERED)
-        found: Iterable[Cluster] = dedup.clusters(min_size=min_size)
-        if limit:
-            largest = ClusterQuery(min_size, order=ClusterOrder.LARGEST)
-            found = dedup.clusters_of(dedup.list_clusters(largest, limit=limit))
+        largest = ClusterQuery(min_size, order=ClusterOrder.LARGEST)
+        listed = dedup.list_clusters(largest, limit=limit + 1) if limit else []
+        found: Iterable[Cluster] = (
+            dedup.clusters_of(listed[:limit]) if limit else dedup.clusters(min_size=min_size)
+        )
         if evidence and not output.as_json:
             for cluster in found:
                 _show(session, dedup, cluster, evidence=True)
@@ -53,8 +54,8 @@ def clusters(
             heads = ("pages", "cluster", "title of the canonical document", "site", "shared of it", "of the others")  # fmt: skip
             objects = (cluster_as_dict(dedup, cluster, evidence=evidence) for cluster in found)
             output.table(heads, (_row(dedup, cluster) for cluster in found), objects)
-    if limit:
-        output.note(f"at most {limit:,} clusters are shown; --limit 0 shows all")
+    if len(listed) > limit:
+        output.note(f"there are more than {limit:,} clusters; --limit 0 shows all")
 
 
 def show(

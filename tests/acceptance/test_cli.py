@@ -114,6 +114,8 @@ def test_one_command_finds_the_duplicates_and_writes_the_report(folder: Path) ->
 def test_the_commands_work_together(folder: Path) -> None:
     run("scan", "pages", folder=folder)
     assert "unchanged" in run("scan", "pages", folder=folder).stdout
+    assert "more than 1 clusters; --limit 0" in run("clusters", "--limit", "1", folder=folder).stderr
+    assert not run("clusters", folder=folder).stderr
     assert lines(run("explain", "zh/a.html", "zh/b.html", "--json", folder=folder))[0]["relation"] in (
         "duplicate",
         "exact",

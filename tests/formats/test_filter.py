@@ -425,7 +425,7 @@ class TestTheCommand:
 
 
 def test_standard_output_that_is_the_dump_is_refused(path: Path) -> None:
-    command = [sys.executable, "-m", "es_dedup.cli", "filter", str(path)]
+    command = [sys.executable, "-m", "es_dedup", "filter", str(path)]
     with path.open("ab") as stream:
         done = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, path.read_bytes()) == (2, b"".join(LINES))

@@ -131,7 +131,7 @@ def test_a_file_of_another_suffix_is_read_as_the_option_says(tmp_path: Path) -> 
 def test_the_commands_read_what_the_shell_substitutes(tmp_path: Path, kind: str) -> None:
     make, options = KINDS[kind]
     (tmp_path / "file").write_bytes(make())
-    command = f"{sys.executable} -m es_dedup.cli"
+    command = f"{sys.executable} -m es_dedup"
     option = f"--format {options.format}" if options.format else ""
     script = f"{command} filter {option} <(cat file) --output kept && {command} --db pages.db scan {option} <(cat file)"
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 def scan_stdin(data: bytes, folder: Path) -> subprocess.CompletedProcess[bytes]:
     """``es-dedup scan -`` with these bytes in a pipe."""
     return subprocess.run(
-        [sys.executable, "-m", "es_dedup.cli", "--json", "scan", "-"],
+        [sys.executable, "-m", "es_dedup", "--json", "scan", "-"],
         input=data,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -64,7 +64,7 @@ def test_lines_of_standard_input_end_in_either_way(tmp_path: Path) -> None:
     names, path = ["a\u2028b", "c\x0bd", "e\rf", "g"], str(tmp_path / "pages.db")
     with Deduplicator.open(path) as dedup:
         dedup.scan([Page(id=name, text=article(number)) for number, name in enumerate(names)])
-    command = [sys.executable, "-m", "es_dedup.cli", "--db", path, "--json", "index", "remove", "-"]
+    command = [sys.executable, "-m", "es_dedup", "--db", path, "--json", "index", "remove", "-"]
     for given in ("\r\n".join(names), "\n".join(names) + "\n"):
         done = subprocess.run([*command, "--dry-run"], input=given.encode(), capture_output=True, check=True)
         said = json.loads(done.stdout)

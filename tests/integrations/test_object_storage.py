@@ -55,7 +55,7 @@ def _filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def scan(*paths: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "es_dedup.cli", "--db", "pages.db", "--json", "scan", *paths]
+    command = [sys.executable, "-m", "es_dedup", "--db", "pages.db", "--json", "scan", *paths]
     return subprocess.run(command, check=False, cwd=cwd, capture_output=True, text=True)
 
 

@@ -196,6 +196,8 @@ def test_what_cannot_be_read_is_refused_in_one_line(data: Any, names: Any, probl
 
 
 def test_a_table_of_another_library_is_refused_with_advice() -> None:
+    with pytest.raises(TypeError, match=r"not generator: pass list\(data\)"):
+        deduplicate(text for text in [FERRY])
     polars = library("polars")
     with pytest.raises(TypeError, match=r"not LazyFrame: pass \.collect\(\)"):
         deduplicate(polars.LazyFrame({"text": [FERRY]}))

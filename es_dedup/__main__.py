@@ -1,4 +1,4 @@
-"""``python -m es_dedup.cli``: the same as ``es-dedup``."""
+"""``python -m es_dedup``: the same as ``es-dedup``."""
 
 from __future__ import annotations
 
