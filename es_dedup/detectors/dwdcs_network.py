@@ -229,7 +229,7 @@ def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[
     """The connected main part of each page's network.
 
     Nodes are concepts that occur ``min_occurrences`` times; an edge joins two that stand within ``window`` content words
-    of each other in one sentence, or within so many nodes, wherever sentences end.
+    of each other in one sentence.
 
     Returns:
         The graphs, one a page, and for each node its place in ``concepts``.
@@ -241,8 +241,6 @@ def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[
         node[order[rank_within(concepts.pages[order], len(words)) >= config.max_concepts]] = False
         sizes = np.minimum(sizes, config.max_concepts)
     of, part = np.where(node, np.cumsum(node) - 1, -1)[concepts.of], words.sentence
-    if config.window_counts == "nodes":
-        of, part = of[of >= 0], concepts.pages[concepts.of[of >= 0]]
     edges = []
     for distance in range(1, config.window + 1):
         left, right = of[:-distance], of[distance:]

@@ -134,9 +134,7 @@ class DwdcsConfig(Section):
     key_concepts: int = feature_setting(20, ge=5, le=63)
     """number of key concepts of a page, p"""
     window: int = feature_setting(2, ge=1, le=5)
-    """distance up to which two concepts are linked, see window_counts"""
-    window_counts: Literal["words", "nodes"] = feature_setting("words")
-    """distance in content words of one sentence, or in nodes, across sentence ends"""
+    """distance in content words of one sentence up to which two concepts are linked"""
     min_occurrences: int = feature_setting(2, ge=1, le=10)
     """minimum occurrences of a concept that is a node"""
     min_concepts: int = feature_setting(10, ge=3, le=200)

@@ -168,8 +168,7 @@ def test_multi_simhash(contents: list[Content]) -> None:
     "changes",
     [
         {},
-        {"window_counts": "nodes"},
-        {"window_counts": "nodes", "senses": 2, "window": 3},
+        {"senses": 2, "window": 3},
         {"synonyms": "none"},
     ],
 )

@@ -78,18 +78,13 @@ def network(
     sentences: Sequence[int],
     window: int = 2,
     min_occurrences: int = 2,
-    *,
-    of_nodes: bool = False,
 ) -> tuple[list[Hashable], Graph]:
     """Nodes in order of first occurrence, and their neighbours by place in that list; the largest connected part only.
 
-    Of equally large parts, the one with the earliest node is kept. ``of_nodes``: the window counts nodes, and sentences do not count.
+    Of equally large parts, the one with the earliest node is kept.
     """
     counts = Counter(concepts)
     nodes = [concept for concept in dict.fromkeys(concepts) if counts[concept] >= min_occurrences]
-    if of_nodes:
-        concepts = [concept for concept in concepts if concept in set(nodes)]
-        sentences = [0] * len(concepts)
     number = {concept: at for at, concept in enumerate(nodes)}
     graph: Graph = {at: set() for at in range(len(nodes))}
     for i, left in enumerate(concepts):

@@ -1,7 +1,7 @@
 """DWDCS: merging, networks, path lengths, key concepts and both similarities, against the slow reference."""
 
 import random
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -95,8 +95,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, synonyms: Synonym
         synonyms.code,
     )
     names = [group[word] for word in own]
-    of_nodes = config.window_counts == "nodes"
-    nodes, graph = slow.network(names, sentences, config.window, config.min_occurrences, of_nodes=of_nodes)
+    nodes, graph = slow.network(names, sentences, config.window, config.min_occurrences)
     if len(nodes) < config.min_concepts:
         return []
     chosen = slow.key_nodes(graph, config.hubs, config.key_concepts)
@@ -118,7 +117,7 @@ def check(texts: list[str], config: DwdcsConfig, synonyms: Synonyms) -> int:
 @pytest.mark.parametrize("synonyms", [NONE, SYNONYMS], ids=["words", "concepts"])
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"window_counts": "nodes"}, {"window": 3, "min_occurrences": 1, "hubs": 8, "key_concepts": 8}],
+    [{}, {"window": 3, "min_occurrences": 1, "hubs": 8, "key_concepts": 8}],
 )
 @pytest.mark.slow
 def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, Any]) -> None:
@@ -131,12 +130,9 @@ def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, A
     st.lists(page_texts, max_size=4),
     st.integers(1, 4),
     st.integers(1, 2),
-    st.sampled_from(["words", "nodes"]),
 )
-def test_random_pages_equal_the_reference(
-    texts: list[str], window: int, occurrences: int, counts: Literal["words", "nodes"]
-) -> None:
-    config = DwdcsConfig(window=window, window_counts=counts, min_occurrences=occurrences, min_concepts=3)
+def test_random_pages_equal_the_reference(texts: list[str], window: int, occurrences: int) -> None:
+    config = DwdcsConfig(window=window, min_occurrences=occurrences, min_concepts=3)
     check([text * 2 for text in texts], config, SYNONYMS)
 
 
