@@ -19,7 +19,7 @@ from es_dedup.readers.port import JSON_LINES, InputFailure, ReadOptions, Tally, 
 from es_dedup.readers.records import fields_in_no_record, item_of
 from es_dedup.readers.rows import csv_records, json_records, jsonl_records, parquet_records
 from es_dedup.readers.streams import READ_ERRORS, open_pipe, plain_problem, printable, suffix_of
-from es_dedup.readers.warc import warc_records
+from es_dedup.readers.warc import wacz_records, warc_records
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -40,6 +40,7 @@ READERS: Final[dict[str, Reader]] = {
     ".tsv": csv_records,
     ".parquet": parquet_records,
     **dict.fromkeys((".warc", ".wet"), warc_records),
+    ".wacz": wacz_records,
 }
 """Reader by suffix; compressed files have a further suffix (``.gz .xz .zst .bz2``)."""
 FOLDER_KINDS: Final = tuple(suffix for suffix in READERS if suffix != ".json")

@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path, PurePath
 from tempfile import NamedTemporaryFile, gettempdir
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
+from zipfile import BadZipFile
 
 import zstandard
 
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 
     from es_dedup.readers.locations import Named, Source
 
-READ_ERRORS: Final = (OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+READ_ERRORS: Final = (
+    *(OSError, EOFError, UnicodeError, BadZipFile),
+    *(zlib.error, lzma.LZMAError, zstandard.ZstdError),
+)
 """What reading, decompressing or recoding a damaged or vanished file may raise."""
 _PIECE: Final = 2**18
 _MAGIC_BYTES: Final = 10

@@ -11,8 +11,11 @@ import os
 import re
 import zlib
 from contextlib import contextmanager, suppress
+from pathlib import PurePosixPath
+from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from zipfile import BadZipFile, ZipFile
 
 import zstandard
 
@@ -28,6 +31,7 @@ from es_dedup.readers.streams import (
     plain_problem,
     refuse_packed,
 )
+from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -105,6 +109,23 @@ def warc_records(source: Source, options: ReadOptions) -> Iterator[Record]:
     """
     with open_by_record(source) as (stream, damage):
         yield from placed_records(stream, damage, options)
+
+
+def wacz_records(source: Source, options: ReadOptions) -> Iterator[Record]:
+    """The records of all archives in a WACZ file, which is a zip file of them; errors as for ``warc_records``."""
+    with source.open("rb") as file, ZipFile(file) as packed, temporary_folder("wacz") as folder:
+        names = [name for name in packed.namelist() if name.startswith("archive/") and ".warc" in name]
+        for name in sorted(names):
+            archive = folder / PurePosixPath(name).name
+            try:
+                with packed.open(name) as member, archive.open("wb") as unpacked:
+                    copyfileobj(
+                        member, unpacked
+                    )  # archives are read back and forth, which takes long inside a zip file
+            except RuntimeError as error:  # encrypted, or packed by an unknown method
+                raise BadZipFile(str(error)) from error
+            yield from warc_records(archive, options)
+            archive.unlink()
 
 
 def placed_records(stream: IO[bytes], damage: str, options: ReadOptions) -> Iterator[Record]:

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import random
 import tracemalloc
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -345,3 +346,29 @@ def test_a_last_record_that_cannot_be_unpacked_to_its_end_is_named(tmp_path: Pat
         assert (
             pages or failures or place < 10
         )  # a damaged name or time in the head of the packing costs nothing
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_archives_of_a_wacz_file_are_read(tmp_path: Path, packing: int) -> None:
+    """All of them, in the order of names, whatever else the file holds; what is no zip file is a failure."""
+    path = tmp_path / "crawl.wacz"
+    with zipfile.ZipFile(path, "w", packing) as packed:
+        packed.writestr("archive/rec-2.warc", record("http://a/3", b"<p>three"))
+        packed.writestr(
+            "archive/rec-1.warc.gz",
+            gzip.compress(record("http://a/1", b"<p>one")) + gzip.compress(record("http://a/2", b"<p>two")),
+        )
+        packed.writestr("pages/pages.jsonl", '{"text": "no page of the crawl"}')
+    pages, failures = read(tmp_path)
+    assert [page.id for page in pages] == ["http://a/1", "http://a/2", "http://a/3"]
+    assert not failures
+    path.write_bytes(path.read_bytes()[:200])
+    assert [str(each) for each in read(path)[1]] == [f"{path}: cannot be read: File is not a zip file"]
+    encrypted = tmp_path / "encrypted.wacz"
+    with zipfile.ZipFile(encrypted, "w") as packed:
+        packed.writestr("archive/a.warc", record("http://a/1", b"<p>one"))
+    raw = bytearray(encrypted.read_bytes())
+    raw[6] |= 1
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1
+    encrypted.write_bytes(raw)
+    assert len(read(encrypted)[1]) == 1
