@@ -52,6 +52,7 @@ COMMON_FROM: Final = 20  # pages: of fewer, all may be copies of one story
 AGREED_LOW, AGREED_HIGH = 0.50, 0.90
 NAME: Final = 0.80  # share of titles from which a term of them belongs to the name of a site or series
 PLACEHOLDER_FROM: Final = 10  # pages with one title: of fewer, most may tell one story
+FORM_FROM: Final = 5  # pages with one title and numbers of their own: of fewer, most may be corrected copies
 # share of a title's terms up to which a text does not speak of it; of many headlines, more than half of the terms are not in the text
 SPOKEN: Final = 0.25
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
@@ -368,7 +369,7 @@ def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) 
 
 
 def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Titles of ``PLACEHOLDER_FROM`` pages or more on most of which one clause stands, on most with a number of its own, ascending.
+    """Titles of ``FORM_FROM`` pages or more on most of which one clause stands, on most with a number of its own, ascending.
 
     Such pages are rows of a form. Of a story that is reprinted, most pages have the same numbers.
 
@@ -377,7 +378,7 @@ def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArr
         numbered: see ``numbered_clauses``.
     """
     _, title, count = np.unique(titles, return_inverse=True, return_counts=True)
-    page, masked, clause = numbered[count[title[numbered[:, 0]]] >= PLACEHOLDER_FROM].T
+    page, masked, clause = numbered[count[title[numbered[:, 0]]] >= FORM_FROM].T
     fields = np.column_stack((titles[page], masked))
     _, first, field, held = np.unique(
         fields, axis=0, return_index=True, return_inverse=True, return_counts=True
@@ -387,7 +388,7 @@ def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArr
         for values in (page, clause)
     )
     most = 2 * pages > count[title[page[first]]]
-    form = (numbers >= PLACEHOLDER_FROM) & (2 * numbers > held) & most
+    form = (numbers >= FORM_FROM) & (2 * numbers > held) & most
     return np.unique(fields[first[form], 0])
 
 
