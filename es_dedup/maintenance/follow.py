@@ -381,18 +381,19 @@ class _Follower:
     def _drop(self, index: str) -> None:
         self.state.positions.root.pop(index, None)
         self.state.deletions.counted.pop(index, None)
+        self._context.source_index.forget_index(index)
 
     def _forget_detached(self, indices: Mapping[str, SourceFields]) -> list[str]:
         """Indices that were followed and have been deleted or left; what is known of indices that are not attached any more is dropped."""
         source = self._context.source_index
         absent = [index for index in self.state.positions.root if index not in indices]
         left = self._context.left_indices() if absent else ()
-        for index in absent:
-            if index not in left and source.indices(index):  # it is open
-                self._drop(index)
-        return [
-            index for index in absent if index in left or not source.exists(index)
-        ]  # the others are closed
+        deleted = [index for index in absent if index in left or not source.exists(index)]
+        for index in set(absent).difference(deleted):
+            self._drop(index)
+            if not source.indices(index):  # it is closed, and read from its beginning when it is open again
+                self.state.positions.root[index] = {}
+        return deleted
 
     def _ordered(self, writes: Writes) -> Writes:
         """The same, with the place where an attempt failed first."""

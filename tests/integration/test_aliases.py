@@ -204,3 +204,35 @@ def test_an_alias_that_is_moved_to_a_copy_of_its_index(
         MENDS[mend](site)
         assert clusters(client, alias) == STORIES_OF_FIVE
         assert audit(site).clean
+
+
+CROSSING = MENDS | {"recluster": lambda site: run(site, "recluster")}
+
+
+@pytest.mark.parametrize("work", [*CROSSING, "hook"])
+def test_what_comes_across_pages_of_a_closed_index_goes_on_without_them(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str, work: str
+) -> None:
+    """No search finds their documents: others stand for their copies until the index is open again."""
+    closed, other = f"{name}-000001", f"{name}-000002"
+    for index in (closed, other):
+        client.indices.create(index=index, aliases={alias: {}})
+    bulk(client, [action_of(story(number), closed) for number in range(2)], refresh=True)
+    with open_context(address, settings()) as site:
+        attach(site, alias, FIELDS)
+        followed(site)
+        client.indices.close(index=closed)
+        copies = [action_of(story(number, f"copy-{number}", day=2), other) for number in range(2)]
+        if work == "hook":
+            assert dedup_bulk(client, copies, hook=hook, policy="skip").report.written == 2
+        else:
+            bulk(client, copies, refresh=True)
+            CROSSING[work](site)
+        followed(site)
+        assert audit(site).clean
+        assert clusters(client, other) == {frozenset({"copy-0"}), frozenset({"copy-1"})}
+        client.indices.open(index=closed)
+        client.cluster.health(index=closed, wait_for_status="yellow")
+        followed(site)
+        assert audit(site).clean
+        assert clusters(client, alias) == {frozenset({f"story-{n}", f"copy-{n}"}) for n in range(2)}

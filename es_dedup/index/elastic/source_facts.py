@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 INDICES_AT_A_TIME: Final = 14  # of one request: its address has at most 4,096 bytes, a name 255
+CLOSED: Final = "index.verified_before_close"  # a setting that only closed indices have
 FILTER: Final = (
     "*.aliases",
     "*.mappings._source",
@@ -37,6 +38,7 @@ FILTER: Final = (
     "*.settings.index.default_pipeline",
     "*.settings.index.final_pipeline",
     "*.settings.index.uuid",
+    f"*.settings.{CLOSED}",
 )
 NO_PIPELINE: Final = "_none"  # the name that stands for no pipeline
 SYNTHETIC_MODES: Final = ("logsdb", "time_series")
@@ -79,6 +81,7 @@ class IndexFacts:
         default_pipeline: of the index, for documents that name none; empty when there is none.
         final_pipeline: of the index; empty when there is none.
         aliases: its aliases by name, and what each does.
+        closed: its documents can be neither searched nor changed.
     """
 
     source_problem: str
@@ -86,6 +89,7 @@ class IndexFacts:
     default_pipeline: str = ""
     final_pipeline: str = ""
     aliases: Mapping[str, Alias] = field(default_factory=dict)
+    closed: bool = False
 
 
 def read_facts(server: Server, indices: Iterable[str]) -> dict[str, IndexFacts]:
@@ -114,6 +118,7 @@ def _facts(said: Mapping[str, Any]) -> IndexFacts:
         "" if default == NO_PIPELINE else default,
         "" if final == NO_PIPELINE else final,
         {name: Alias.of(each) for name, each in said.get("aliases", {}).items()},
+        "verified_before_close" in settings,
     )
 
 

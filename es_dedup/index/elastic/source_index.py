@@ -12,7 +12,7 @@ from es_dedup.index.elastic import source_facts
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Collection, Result, Write, mget
 from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers, version_numbers
-from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, Alias, read_facts
+from es_dedup.index.elastic.source_facts import CLOSED, INDICES_AT_A_TIME, Alias, read_facts
 from es_dedup.index.elastic.source_writes import SourceWrites, is_there, place_of, report_of, write_to
 from es_dedup.index.source_index import (
     DEDUP,
@@ -41,7 +41,6 @@ EVERY: Final[Mapping[str, Any]] = {"match_all": {}}
 CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
 WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
-CLOSED: Final = "index.verified_before_close"  # a setting that only closed indices have
 NO_VECTORS: Final = (9, 2)  # from this version on, what is read of a document may lack its vectors
 CHECKED_SECONDS: Final = 1.0  # for which what an index was found to be holds, where the caller allows it
 RETRIES: Final = 5  # of one partial update that meets another writer
@@ -151,9 +150,10 @@ class SourceIndex(SourceWrites):
                 raise SourceIncomplete(name, "this server may leave vectors out of what is read")
 
     def _checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
-        """Facts of the indices that exist; asked for anew each time, as an index may be created again under its name."""
+        """Facts of the indices that are open; asked for anew each time, as an index may be created again under its name."""
         asked = time.monotonic()
-        found = read_facts(self._server, dict.fromkeys(indices))
+        facts_by_index = read_facts(self._server, dict.fromkeys(indices))
+        found = {name: facts for name, facts in facts_by_index.items() if not facts.closed}
         for name, facts in found.items():
             if facts.source_problem:
                 raise SourceIncomplete(name, facts.source_problem)

@@ -11,7 +11,7 @@ from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.collection import Result, Write, write_all
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers, reason_in
 from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, read_facts
-from es_dedup.index.source_index import DocumentKey, FieldUpdateReport, ShardWrites, document_key
+from es_dedup.index.source_index import DocumentKey, FieldUpdateReport, ShardWrites, document_key, index_of
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.source_index import SourceDocument
 
-NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception")
-"""Errors that say that a document cannot be there."""
-REMEMBERED: Final = 50_000  # documents: many batches, some MB
 CLOSED: Final = "index_closed_exception"
+NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception", CLOSED)
+"""Errors that say that a document cannot be there, or that no search finds it."""
+REMEMBERED: Final = 50_000  # documents: many batches, some MB
 FILTER: Final = tuple(
     f"indices.*.shards.*.{name}"
     for name in (
@@ -172,6 +172,12 @@ class SourceWrites:
         with self._guard:
             for each in documents:
                 self._known.pop(each.key.page_id, None)
+
+    def forget_index(self, index: str) -> None:
+        """Take ``remember`` back for all documents of an index."""
+        with self._guard:
+            for page_id in [name for name in self._known if index_of(name) == index]:
+                del self._known[page_id]
 
     def knows(self, document: SourceDocument) -> bool:
         """Whether a document is as it was remembered, but for its ``dedup`` field as this process wrote it."""
