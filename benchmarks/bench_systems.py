@@ -148,7 +148,7 @@ class DwdcsSystem:
         def call() -> Any:
             names: list[str] = own
             if known.groups:
-                group = slow.merged(own, lambda word: known.concept(word, config.senses), config.min_overlap)
+                group = slow.merged(own, known.concept, config.min_overlap)
                 names = [group[word] for word in own]
             nodes, graph = slow.network(names, sentences, config.window, config.min_occurrences)
             if len(nodes) < config.min_concepts:

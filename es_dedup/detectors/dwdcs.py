@@ -122,7 +122,7 @@ class Dwdcs(Detector[KeyConcepts]):
 
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE) -> None:
         self._config = config
-        self._merger = merger_of(synonyms, config.senses, config.min_overlap)
+        self._merger = merger_of(synonyms, config.min_overlap)
 
     def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
         """Key concepts of several pages."""

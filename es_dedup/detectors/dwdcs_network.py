@@ -78,17 +78,15 @@ class Concepts:
 class Merger:
     """Which words of a page are one concept.
 
-    Two words are joined when their synonyms overlap by more than ``min_overlap`` (formula 7), or when their first meaning is the same,
-    as they have one name then; joins are transitive.
+    Two words are joined when their synonyms overlap by more than ``min_overlap`` (formula 7); joins are transitive.
 
     Args:
         synonyms: groups of words.
-        senses: meanings of a word that count.
         min_overlap: share above which two concepts are one.
     """
 
-    def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
-        self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
+    def __init__(self, synonyms: Synonyms, min_overlap: float) -> None:
+        self._synonyms, self._min_overlap = synonyms, min_overlap
         self._places: dict[str, NDArray[np.int64]] = {}
         self._names: dict[int, str] = {}
         # whether each word is one concept with another one, by its place; -1: not asked yet
@@ -132,14 +130,9 @@ class Merger:
 
     def related(self, word: str) -> frozenset[str]:
         """All words that are one concept with this word, itself not counted."""
-        ours, senses = self.concept(word), self._synonyms.senses
+        ours = self.concept(word)
         near = {other for each in ours for other in self._around(each)} - {word}
-        return frozenset(
-            other
-            for other in near
-            if self._overlap(ours, other) > self._min_overlap
-            or (word in senses and senses[word][0] == senses[other][0])
-        )
+        return frozenset(other for other in near if self._overlap(ours, other) > self._min_overlap)
 
     def _around(self, word: str) -> Iterable[str]:
         groups, senses = self._synonyms.groups, self._synonyms.senses.get(word, ())
@@ -151,7 +144,7 @@ class Merger:
 
     def concept(self, word: str) -> frozenset[str]:
         """Con(p): a word with its synonyms (formula 5)."""
-        return self._synonyms.concept(word, self._senses)
+        return self._synonyms.concept(word)
 
     def _related_places(self, word: str) -> NDArray[np.int64]:
         found = self._places.get(word)
@@ -177,9 +170,9 @@ class Merger:
 
 
 @lru_cache(maxsize=4)
-def merger_of(synonyms: Synonyms, senses: int, min_overlap: float) -> Merger:
+def merger_of(synonyms: Synonyms, min_overlap: float) -> Merger:
     """The merger for these synonyms and settings; cached, since detectors are created anew for each explanation of a pair."""
-    return Merger(synonyms, senses, min_overlap)
+    return Merger(synonyms, min_overlap)
 
 
 def concepts_of(words: WordBatch, merger: Merger) -> Concepts:

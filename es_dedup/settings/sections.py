@@ -143,8 +143,6 @@ class DwdcsConfig(Section):
     """maximum number of nodes of a page; the most frequent are kept"""
     min_overlap: float = feature_setting(0.5, ge=0, lt=1)
     """overlap of synonyms above which concepts are merged"""
-    senses: int = feature_setting(1, ge=1, le=10)
-    """number of meanings of a word that are used"""
     synonyms: Synonyms = "wordnet"
     min_similarity: float = Field(0.9, ge=0, lt=1)
     """cosine of key concepts that must be exceeded"""

@@ -89,14 +89,14 @@ class Synonyms:
         at = np.flatnonzero(places >= 0)
         return at, places[at]
 
-    def concept(self, word: str, senses: int) -> frozenset[str]:
-        """Con(t): the word and all its synonyms in its first ``senses`` meanings.
+    def concept(self, word: str) -> frozenset[str]:
+        """Con(t): the word and all its synonyms in its first meaning.
 
         Source:
             DWDCS, formula 5.
         """
-        numbers = self.senses.get(word, ())[:senses]
-        return frozenset((word,)).union(*(self.groups[number] for number in numbers))
+        senses = self.senses.get(word)
+        return self.groups[senses[0]] if senses else frozenset((word,))
 
 
 NONE: Final = Synonyms((), {})

@@ -141,7 +141,7 @@ def _networks_row(label: str, texts: Sequence[str], rounds: int) -> Row:
     config = settings_of("dwdcs", {"dwdcs.min_occurrences": 1, "dwdcs.max_concepts": 5_000}).dwdcs
     words = content_words(normalise_many(texts))
     mergers = {
-        kind: Merger(synonyms, config.senses, config.min_overlap)
+        kind: Merger(synonyms, config.min_overlap)
         for kind, synonyms in (("concepts", named(config.synonyms)), ("words", NONE))
     }
     sizes = {

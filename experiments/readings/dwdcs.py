@@ -104,7 +104,7 @@ class DwdcsPhrases(Dwdcs):
 
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE) -> None:
         super().__init__(config, synonyms)
-        self._merger = PhraseMerger(synonyms, config.senses, config.min_overlap)
+        self._merger = PhraseMerger(synonyms, config.min_overlap)
 
     def of_words(self, words: WordBatch) -> list[KeyConcepts | Skipped]:
         """Key concepts of segmented pages, with phrases among them."""

@@ -168,7 +168,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, least: int) -> li
         own, sentences = slow_dwdcs.with_phrases(words.words(page), sentences, least)
 
     def concept(phrase: tuple[str, ...]) -> frozenset[str]:
-        return frozenset().union(*(SYNONYMS.concept(word, config.senses) for word in phrase))
+        return frozenset().union(*(SYNONYMS.concept(word) for word in phrase))
 
     group = slow_dwdcs.merged(
         own,

@@ -168,7 +168,7 @@ def test_multi_simhash(contents: list[Content]) -> None:
     "changes",
     [
         {},
-        {"senses": 2, "window": 3},
+        {"window": 3},
         {"synonyms": "none"},
     ],
 )

@@ -90,7 +90,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, synonyms: Synonym
     sentences = words.sentence[words.offsets[page] : words.offsets[page + 1]].tolist()
     group = slow.merged(
         own,
-        lambda word: synonyms.concept(word, config.senses),
+        synonyms.concept,
         config.min_overlap,
         synonyms.code,
     )
@@ -104,7 +104,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, synonyms: Synonym
 
 def check(texts: list[str], config: DwdcsConfig, synonyms: Synonyms) -> int:
     words = content_words(normalise_many(texts))
-    found = key_concepts(words, config, Merger(synonyms, config.senses, config.min_overlap))
+    found = key_concepts(words, config, Merger(synonyms, config.min_overlap))
     for page, features in enumerate(found):
         places = [
             features.positions[low:high].tolist()
@@ -138,7 +138,7 @@ def test_random_pages_equal_the_reference(texts: list[str], window: int, occurre
 
 def test_an_edge_never_crosses_a_sentence() -> None:
     words = content_words(normalise_many(["水泵 设备。城市 河流。水泵 设备！城市 河流"]))
-    concepts = concepts_of(words, Merger(NONE, 1, 0.5))
+    concepts = concepts_of(words, Merger(NONE, 0.5))
     graphs, place = network(words, concepts, CONFIG)
     assert place.tolist() == [0, 1]
     assert graphs.degrees.tolist() == [1, 1]
@@ -149,7 +149,7 @@ def test_only_the_most_frequent_concepts_are_kept() -> None:
     text = " ".join([*names, *names[:120]] * 2)
     config = DwdcsConfig(max_concepts=100)
     words = content_words(normalise_many([text]))
-    graphs, _ = network(words, concepts_of(words, Merger(NONE, 1, 0.5)), config)
+    graphs, _ = network(words, concepts_of(words, Merger(NONE, 0.5)), config)
     assert int(graphs.offsets[-1]) <= 100
 
 

@@ -87,7 +87,7 @@ def test_synonyms_have_one_name() -> None:
 def test_concepts_have_equal_names_where_they_have_equal_codes_only() -> None:
     """An index on Elasticsearch looks concepts up by name, an embedded one by code: both find the same pages."""
     synonyms = wordnet()
-    merger = Merger(synonyms, DwdcsConfig().senses, DwdcsConfig().min_overlap)
+    merger = Merger(synonyms, DwdcsConfig().min_overlap)
     code_of: dict[str, int] = {}
     for word in synonyms.senses:
         assert code_of.setdefault(merger.name(word), merger.code(word)) == merger.code(word), word

@@ -77,9 +77,8 @@ def test_words_are_brought_into_the_form_of_texts() -> None:
 
 def test_a_concept_is_the_word_and_its_synonyms() -> None:
     found = of_groups([("甲", "乙"), ("甲", "丙")])
-    assert found.concept("甲", 1) == {"甲", "乙"}
-    assert found.concept("甲", 2) == {"甲", "乙", "丙"}
-    assert found.concept("丁", 1) == {"丁"}
+    assert found.concept("甲") == {"甲", "乙"}
+    assert found.concept("丁") == {"丁"}
 
 
 @pytest.mark.parametrize(
