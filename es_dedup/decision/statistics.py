@@ -370,9 +370,9 @@ def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) 
 
 
 def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Titles of ``FORM_FROM`` pages or more on most of which one clause stands, on most with a number of its own, ascending.
+    """Titles of which most pages have one clause, in ``FORM_FROM`` numbers or more, none of them on most of these pages, ascending.
 
-    Such pages are rows of a form. Of a story that is reprinted, most pages have the same numbers.
+    Such pages are rows of a form. Of a story that is reprinted, most pages have the same number.
 
     Args:
         titles: of each page, see ``_title_sums``.
@@ -380,17 +380,15 @@ def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArr
     """
     _, title, count = np.unique(titles, return_inverse=True, return_counts=True)
     page, masked, clause = numbered[count[title[numbered[:, 0]]] >= FORM_FROM].T
-    fields = np.column_stack((titles[page], masked))
-    _, first, field, held = np.unique(
-        fields, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
-    pages, numbers = (
-        np.bincount(np.unique(np.column_stack((field.ravel(), values)), axis=0)[:, 0])
-        for values in (page, clause)
-    )
-    most = 2 * pages > count[title[page[first]]]
-    form = (numbers >= FORM_FROM) & (2 * numbers > held) & most
-    return np.unique(fields[first[form], 0])
+    clauses = np.column_stack((titles[page], masked))
+    _, first, field = np.unique(clauses, axis=0, return_index=True, return_inverse=True)
+    pages = np.bincount(np.unique(np.column_stack((field.ravel(), page)), axis=0)[:, 0])
+    numbers, held = np.unique(np.column_stack((field.ravel(), clause)), axis=0, return_counts=True)
+    most = np.zeros_like(pages)
+    np.maximum.at(most, numbers[:, 0], held)
+    form = (np.bincount(numbers[:, 0]) >= FORM_FROM) & (2 * most <= pages)
+    form &= 2 * pages > count[title[page[first]]]
+    return np.unique(clauses[first[form], 0])
 
 
 def spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
