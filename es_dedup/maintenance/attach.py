@@ -148,7 +148,8 @@ def detach(
     """
     rest = [each for each in context.attachments if each.target != target]
     still_attached = {name for each in rest for name in context.source_index.indices(each.target)}
-    leaving = context.indices(target).keys() - still_attached
+    noted = {name for each in context.attachments if each.target == target for name in each.indices}
+    leaving = noted.union(context.indices(target)) - still_attached
     pages = [
         each.page_id
         for records in context.index.scan(batch=BATCH)

@@ -111,6 +111,7 @@ class _Purge:
     def __post_init__(self) -> None:
         self.report = PurgeReport(self.context.dedup.preset)
         self.fields = self.context.indices()
+        self.left = self.context.left_indices()
 
     def delete(self, groups: Sequence[Sequence[Assignment]]) -> None:
         """Delete the copies of some clusters, then remove their pages."""
@@ -154,7 +155,9 @@ class _Purge:
         self, documents: Mapping[str, SourceDocument], copies: Mapping[str, DedupField]
     ) -> dict[str, str]:
         """Why some of the documents stay, by page id."""
-        canonical = {copies[name].duplicate_of for name in documents}
+        canonical = {
+            other for name in documents if index_of(other := copies[name].duplicate_of) not in self.left
+        }
         names = dict.fromkeys(name for each in self.fields.values() for name in each.names)
         present = self.context.source_index.read(documents_of(canonical), tuple(names))
         changed = self._changed({**documents, **present})

@@ -10,14 +10,15 @@ from elasticsearch.helpers import bulk
 from es_dedup.collapse import DedupSearch
 from es_dedup.errors import ConfigError, IndexRefused
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.purge import purge
 from es_dedup.maintenance.runner import Runner, run_follow, start_follow
 from tests.hooked import FIELDS, Inline, action_of, clusters, dedup_fields, five
 from tests.hooked import STORIES as STORIES_OF_FIVE
 from tests.samples import story
-from tests.source_indices import settings
+from tests.source_indices import count_with_dedup_field, settings
 from tests.traffic import run
 
 STORIES = 4
@@ -204,6 +205,26 @@ def test_an_alias_that_is_moved_to_a_copy_of_its_index(
         MENDS[mend](site)
         assert clusters(client, alias) == STORIES_OF_FIVE
         assert audit(site).clean
+        client.indices.update_aliases(actions=actions)
+        assert detach(site, alias, force=True).removed == len(five(old))
+        assert count_with_dedup_field(client, old) == 0
+
+
+def test_a_purge_keeps_copies_of_what_the_alias_has_left(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str
+) -> None:
+    """Before anything else was done about the move."""
+    old, new = f"{name}-000001", f"{name}-000002"
+    client.indices.create(index=old, aliases={alias: {}})
+    bulk(client, five(old), refresh=True)
+    with open_context(address, settings()) as site:
+        attach(site, alias, FIELDS)
+        run(site, "backfill")
+        client.indices.create(index=new)
+        actions = [{"remove": {"index": old, "alias": alias}}, {"add": {"index": new, "alias": alias}}]
+        client.indices.update_aliases(actions=actions)
+        dedup_bulk(client, five(alias), hook=hook)
+        assert purge(site, alias, None, dry_run=True, force=True).deleted == 0
 
 
 CROSSING = MENDS | {"recluster": lambda site: run(site, "recluster")}
