@@ -52,7 +52,6 @@ COMMON_FROM: Final = 20  # pages: of fewer, all may be copies of one story
 AGREED_LOW, AGREED_HIGH = 0.50, 0.90
 NAME: Final = 0.80  # share of titles from which a term of them belongs to the name of a site or series
 PLACEHOLDER_FROM: Final = 10  # pages with one title: of fewer, most may tell one story
-FORM_FROM: Final = 5  # pages with one title and numbers of their own: of fewer, most may be corrected copies
 # share of a title's terms up to which a text does not speak of it; of many headlines, more than half of the terms are not in the text
 SPOKEN: Final = 0.25
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
@@ -370,24 +369,29 @@ def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) 
 
 
 def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Titles of which most pages have one clause, in ``FORM_FROM`` numbers or more, none of them on most of these pages, ascending.
+    """Titles of which most pages have one clause, in ``PLACEHOLDER_FROM`` numbers or more, none of them on most of these pages, ascending.
 
-    Such pages are rows of a form. Of a story that is reprinted, most pages have the same number.
+    Such pages are rows of a form. Of a story that is reprinted, most pages have the same number; clauses that count views or
+    comments stand under other titles, too.
 
     Args:
         titles: of each page, see ``_title_sums``.
         numbered: see ``numbered_clauses``.
     """
     _, title, count = np.unique(titles, return_inverse=True, return_counts=True)
-    page, masked, clause = numbered[count[title[numbered[:, 0]]] >= FORM_FROM].T
+    _, kind, everywhere = np.unique(numbered[:, 1], return_inverse=True, return_counts=True)
+    many = count[title[numbered[:, 0]]] >= PLACEHOLDER_FROM
+    page, masked, clause = numbered[many].T
     clauses = np.column_stack((titles[page], masked))
-    _, first, field = np.unique(clauses, axis=0, return_index=True, return_inverse=True)
+    _, first, field, held = np.unique(
+        clauses, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
     pages = np.bincount(np.unique(np.column_stack((field.ravel(), page)), axis=0)[:, 0])
-    numbers, held = np.unique(np.column_stack((field.ravel(), clause)), axis=0, return_counts=True)
+    numbers, same = np.unique(np.column_stack((field.ravel(), clause)), axis=0, return_counts=True)
     most = np.zeros_like(pages)
-    np.maximum.at(most, numbers[:, 0], held)
-    form = (np.bincount(numbers[:, 0]) >= FORM_FROM) & (2 * most <= pages)
-    form &= 2 * pages > count[title[page[first]]]
+    np.maximum.at(most, numbers[:, 0], same)
+    form = (np.bincount(numbers[:, 0]) >= PLACEHOLDER_FROM) & (2 * most <= pages)
+    form &= (2 * pages > count[title[page[first]]]) & (2 * held >= everywhere[kind[many][first]])
     return np.unique(clauses[first[form], 0])
 
 
