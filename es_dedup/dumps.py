@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Self
 from es_dedup.batch.copies import DistinctPages, page_digest
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import InputError
-from es_dedup.model import Outcome, Page, Relation
+from es_dedup.model import Decision, Outcome, Page, PairDecision, Progress, Relation
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.dump_filter import DUMPS, copy_dump, reading_input
 from es_dedup.readers.locations import files_of, located
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Decision, PairDecision, Progress
     from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings

@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import DedupError, MissingExtra
@@ -41,7 +41,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
 __all__ = ["DedupPipeline"]
 

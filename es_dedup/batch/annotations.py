@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch import journal
 from es_dedup.batch.journal import Journal, Recorded
@@ -12,7 +12,6 @@ from es_dedup.model.annotations import Annotation, Label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
     from es_dedup.index.port import ClusterUpdates, Index
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from es_dedup.batch import join as rules
 from es_dedup.batch.columns import Column, value_ranges
-from es_dedup.batch.join import Hits, PostingLists, TermJoin, join_methods
+from es_dedup.batch.join import Hits, JoinMethod, PostingLists, TermJoin, join_methods
 from es_dedup.batch.memory import release_memory
 from es_dedup.decision.term_use import TermUse
 from es_dedup.detectors.packed_features import packed_detectors, packed_query_terms, packed_stored_terms
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from es_dedup.batch.corpus import Corpus, Weighing
-    from es_dedup.batch.join import JoinMethod
     from es_dedup.model import TermGroup
     from es_dedup.settings import Settings
 

@@ -13,22 +13,19 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
-from es_dedup.clustering.repair import same_neighbours
+from es_dedup.clustering.repair import Change, same_neighbours
 from es_dedup.clustering.upkeep import update_clusters
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
-from es_dedup.index.port import ATTACHMENTS, NO_NOTES, ClusterUpdates, Notes
-from es_dedup.model import Relation
+from es_dedup.index.port import ATTACHMENTS, NO_NOTES, ClusterUpdates, Index, Notes
+from es_dedup.model import Edge, Relation
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.clustering.repair import Change
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
-    from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
 MOST_PAGES: Final = 20_000  # whose edges are read ahead

@@ -22,26 +22,22 @@ from es_dedup.batch.featurise import changed, check_extractor, day_of, keys_of, 
 from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
 from es_dedup.batch.refresh import COUNTED_PAGES, is_outgrown, refresh
-from es_dedup.decision.candidate_search import CandidateSearch
+from es_dedup.decision.candidate_search import CandidateLists, CandidateSearch, CandidateSearchResult
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.decision.statistics import MIN_POSTINGS
 from es_dedup.detectors.features import pack
 from es_dedup.errors import SettingsDiffer
-from es_dedup.index.records import version_of
-from es_dedup.index.source_index import dedup_fields_after, dedup_fields_of
-from es_dedup.model import Decision, Outcome, WritePolicy
+from es_dedup.index.records import FeatureRecord, version_of
+from es_dedup.index.source_index import DedupField, dedup_fields_after, dedup_fields_of
+from es_dedup.model import Decision, Edge, Outcome, Page, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk, Ignored
-    from es_dedup.decision.candidate_search import CandidateLists, CandidateSearchResult
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.index.records import FeatureRecord
-    from es_dedup.index.source_index import DedupField
-    from es_dedup.model import Edge, Page
     from es_dedup.settings import Settings
 
 

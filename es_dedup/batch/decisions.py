@@ -12,7 +12,7 @@ from es_dedup.batch.overrides import decided_edges
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.decision.term_use import TermUse
 from es_dedup.index.cluster_changes import Assignment
-from es_dedup.model import AddReport, Outcome, Relation, WritePolicy
+from es_dedup.model import AddReport, Decision, Edge, Outcome, Relation, WritePolicy
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Index
     from es_dedup.index.records import RecordBatch
-    from es_dedup.model import Decision, Edge
 
     Decisions = dict[str, Decision]
 

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -30,17 +30,15 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.markup import fragment_of, is_html_page, without_references
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
-from es_dedup.index.records import RecordBatch
+from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.model import EMPTY, NO_WORDS, Content, Page, Skipped, fitted_id, id_problem
 from es_dedup.model.batches import chunked_by_size
 from es_dedup.model.times import time_given
 from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
     from multiprocessing.context import BaseContext
 
-    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
     from es_dedup.settings.loading import ExtractionConfig
 

@@ -24,7 +24,7 @@ from es_dedup.batch.decisions import (
     clustered_by_policy,
     not_unique,
 )
-from es_dedup.batch.featurise import CHUNK_PAGES, changed, joined, keys_of, last_of_each, without
+from es_dedup.batch.featurise import CHUNK_PAGES, Chunk, changed, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.stored_pages import loose_clusters
@@ -37,20 +37,18 @@ from es_dedup.batch.whole_corpus import (
     silent,
 )
 from es_dedup.errors import DuplicatePage, IndexError_
-from es_dedup.model import Progress, WritePolicy
+from es_dedup.model import AddReport, Decision, Edge, Page, Progress, WritePolicy
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.batch.featurise import Chunk
     from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.clustering.order import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Index, Notes
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import AddReport, Decision, Edge, Page
     from es_dedup.settings import Settings
 
 WRITE_PAGES: Final = 18_432  # written at a time, and at most lost when the process is killed

@@ -10,12 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from es_dedup.errors import InputError, SchemaMismatch, reading_stored
-from es_dedup.index.port import NO_NOTES, Notes
+from es_dedup.index.port import NO_NOTES, ClusterUpdates, Index, Notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.port import ClusterUpdates, Index
     from es_dedup.model.annotations import Annotation
     from es_dedup.model.overrides import Override
 

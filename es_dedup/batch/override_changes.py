@@ -21,7 +21,7 @@ from es_dedup.clustering.upkeep import update_clusters
 from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored
 from es_dedup.model import Page
 from es_dedup.model.annotations import just_now
-from es_dedup.model.overrides import OverrideReport
+from es_dedup.model.overrides import Override, OverrideReport
 from es_dedup.text.passages import has_passage
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import TextCodec
     from es_dedup.index.port import Index
-    from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
 DOCUMENTS_PENDING: Final = "documents_pending"

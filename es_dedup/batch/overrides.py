@@ -5,20 +5,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.journal import Journal, Recorded, problem_of
-from es_dedup.clustering.constraints import constraints_of, contradiction, deciding
+from es_dedup.clustering.constraints import Constraints, constraints_of, contradiction, deciding
 from es_dedup.errors import InvalidOverride, OverrideConflict
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Any
 
     from es_dedup.batch.featurise import Ignored
-    from es_dedup.clustering.constraints import Constraints
     from es_dedup.index.port import ClusterUpdates
 
 OVERRIDES: Final = "overrides"

@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
@@ -25,7 +25,6 @@ from es_dedup.settings.recorded import STATISTICS, pages_learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord

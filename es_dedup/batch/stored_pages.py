@@ -13,7 +13,7 @@ from es_dedup.batch.overrides import load_overrides
 from es_dedup.clustering.star import build_clusters, containment
 from es_dedup.decision.comparison import compare_by_rules, evidence_of
 from es_dedup.decision.thresholds import thresholds_of
-from es_dedup.model import Member, Relation, SearchHit, SearchResult, fitted_id
+from es_dedup.model import Cluster, Edge, Member, Relation, SearchHit, SearchResult, fitted_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.model import Cluster, Edge
     from es_dedup.settings import Settings
 
     Match = tuple[str, float]  # id of a stored page that a query finds, and its score

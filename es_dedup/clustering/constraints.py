@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.model.overrides import OverrideKind
+from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from es_dedup.model import Edge
-    from es_dedup.model.overrides import Override
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,14 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from es_dedup.clustering.constraints import UNCONSTRAINED
-from es_dedup.clustering.order import canonical_order
+from es_dedup.clustering.constraints import UNCONSTRAINED, Constraints
+from es_dedup.clustering.order import PageKey, canonical_order
 from es_dedup.clustering.star import join_stars
 from es_dedup.index.cluster_changes import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from es_dedup.clustering.constraints import Constraints
-    from es_dedup.clustering.order import PageKey
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
 

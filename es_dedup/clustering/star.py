@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.clustering.constraints import UNCONSTRAINED
-from es_dedup.clustering.order import canonical_order
+from es_dedup.clustering.constraints import UNCONSTRAINED, Constraints
+from es_dedup.clustering.order import PageKey, canonical_order
 from es_dedup.index.cluster_changes import Assignment
-from es_dedup.model import Cluster, Member, Relation
+from es_dedup.model import Cluster, Edge, Member, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.clustering.constraints import Constraints
-    from es_dedup.clustering.order import PageKey
-    from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
 
 STEPS: Final = 8

@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.clustering.constraints import UNCONSTRAINED
+from es_dedup.clustering.constraints import UNCONSTRAINED, Constraints
 from es_dedup.clustering.order import PageKey
 from es_dedup.clustering.repair import Change, repair, same_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from es_dedup.clustering.constraints import Constraints
     from es_dedup.index.port import ClusterUpdates
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig

@@ -17,18 +17,12 @@ from pydantic import TypeAdapter
 from es_dedup.collapse import modes, search_bodies, totals
 from es_dedup.collapse.group_pages import page_of
 from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, key_of
-from es_dedup.collapse.model import (
-    MAX_WINDOW,
-    START,
-    Mode,
-    Total,
-)
+from es_dedup.collapse.model import MAX_WINDOW, START, Body, GroupPage, Hit, Mode, Total
 from es_dedup.collapse.operations import ClosePointInTime, MultiSearch, OpenPointInTime, checked
 from es_dedup.collapse.search_bodies import MATCHING, ORDERING
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
-    from es_dedup.collapse.model import Body, GroupPage, Hit
     from es_dedup.collapse.operations import Answer, Plan
     from es_dedup.collapse.search_request import Request
 

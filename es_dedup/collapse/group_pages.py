@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import modes, search_bodies, totals
 from es_dedup.collapse.hits import cluster_of, group_of, hits_of, key_of, page_id_of, unsorted, values_of
-from es_dedup.collapse.model import MAX_WINDOW, Bound, GroupPage, MembersOf, Mode, Total
+from es_dedup.collapse.model import MAX_WINDOW, Body, Bound, GroupPage, MembersOf, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, problems_of
 from es_dedup.errors import SearchRefused
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.collapse.hits import GroupedHits, HitGroup
-    from es_dedup.collapse.model import Body
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse.model import Group
+from es_dedup.collapse.model import Body, Group, Hit, Total
 from es_dedup.collapse.search_bodies import CLUSTER_FIELD
 from es_dedup.index.source_index import DEDUP, DocumentKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_dedup.collapse.model import Body, Hit, Total
     from es_dedup.collapse.search_request import Request
 
 ASKED: Final = ("docvalue_fields", "fields", "stored_fields")

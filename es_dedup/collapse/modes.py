@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies, totals
 from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, key_of, more_of, unsorted
-from es_dedup.collapse.model import Expansion, Mode, Total
+from es_dedup.collapse.model import Body, Expansion, Hit, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, lacks_only_unmapped, not_mapped, problems_of
 from es_dedup.collapse.totals import by_document, count_groups, read_groups
 from es_dedup.errors import SearchRefused
@@ -15,7 +15,6 @@ from es_dedup.errors import SearchRefused
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.collapse.model import Body, Hit
     from es_dedup.collapse.operations import Answer, Plan
     from es_dedup.collapse.search_request import Request
 

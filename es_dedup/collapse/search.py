@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.collapse import cursor_paging, group_pages, modes
-from es_dedup.collapse.model import START, SearchOptions
+from es_dedup.collapse.model import START, Expansion, GroupPage, SearchOptions
 from es_dedup.collapse.operations import run, run_async
-from es_dedup.collapse.search_request import request_of
+from es_dedup.collapse.search_request import Request, request_of
 from es_dedup.errors import wrong_type
 from es_dedup.index.opensearch import as_elasticsearch, is_opensearch
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
-    from es_dedup.collapse.model import Expansion, GroupPage
     from es_dedup.collapse.operations import Plan
-    from es_dedup.collapse.search_request import Request
 
     Body = Mapping[str, Any]
 

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Limited
 
 from es_dedup.collapse import search_bodies
-from es_dedup.collapse.model import DEFAULT_SIZE, Mode
+from es_dedup.collapse.model import DEFAULT_SIZE, Body, Mode, SearchOptions
 from es_dedup.errors import SearchRefused, wrong_type
-
-if TYPE_CHECKING:
-    from es_dedup.collapse.model import Body, SearchOptions
-
 
 MOST_DEPTH: Final = 200
 """Objects and lists within each other. Elasticsearch takes 30 nested ``bool`` queries, three levels each."""

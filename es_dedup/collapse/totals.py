@@ -21,14 +21,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies
-from es_dedup.collapse.model import Bound, GroupTotal, Total
+from es_dedup.collapse.model import Body, Bound, GroupTotal, Total
 from es_dedup.collapse.operations import MultiSearch, checked
 from es_dedup.collapse.search_bodies import WRAP, facets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from es_dedup.collapse.model import Body
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 

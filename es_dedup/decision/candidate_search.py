@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, compare, pair_decisions
+from es_dedup.decision.comparison import Pages, PairComparison, compare, pair_decisions
 from es_dedup.decision.term_use import TermUse
 from es_dedup.decision.voting import voters_of
 from es_dedup.detectors import ccdet, coverage, simhash
-from es_dedup.detectors.coverage_pairs import CONTENT
-from es_dedup.detectors.features import unpack
+from es_dedup.detectors.coverage_pairs import CONTENT, Weights
+from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.detectors.named_fields import labels_of
 from es_dedup.detectors.packed_features import packed_query_terms
-from es_dedup.model import CandidateQuery, CandidateResult, TermGroup
+from es_dedup.model import CandidateQuery, CandidateResult, Edge, PairDecision, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
@@ -26,14 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.decision.comparison import PairComparison
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.detectors.coverage_pairs import Weights
-    from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Edge, PairDecision
     from es_dedup.settings import Settings
 
 # times ``index.limit``: candidates of a page whose best ones do not settle it, and those of one method

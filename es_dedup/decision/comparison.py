@@ -9,16 +9,16 @@ import numpy as np
 
 from es_dedup.decision import rules
 from es_dedup.decision.pair_facts import PairContext
-from es_dedup.decision.statistics import spoken
+from es_dedup.decision.statistics import Statistics, spoken
 from es_dedup.decision.thresholds import TITLES_AGREE, Thresholds, thresholds_of
 from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
-from es_dedup.detectors.coverage_pairs import PairMeasures, measure, run_shares, uniform_weights
-from es_dedup.detectors.features import features_of
+from es_dedup.detectors.coverage_pairs import PairMeasures, Weights, measure, run_shares, uniform_weights
+from es_dedup.detectors.features import FeatureTable, features_of
 from es_dedup.detectors.packed_features import packed_detectors
 from es_dedup.detectors.simhash import Simhash
-from es_dedup.model import Edge, PairDecision, Relation, Verdict
+from es_dedup.model import Edge, Number, PairDecision, Relation, Verdict
 from es_dedup.text.ragged import take
 
 if TYPE_CHECKING:
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.rules import PairDecisions
-    from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.coverage_features import CoverageTable
-    from es_dedup.detectors.coverage_pairs import Weights
-    from es_dedup.detectors.features import FeatureTable
     from es_dedup.detectors.port import Detector
-    from es_dedup.model import Number
     from es_dedup.settings import Settings
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.decision.comparison import pair_decisions
-from es_dedup.decision.conditions import all_hold
+from es_dedup.decision.comparison import PairComparison, pair_decisions
+from es_dedup.decision.conditions import Condition, Rule, all_hold
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.rules import BY_RULES, RELATIONS
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.model import Relation, Skipped
+from es_dedup.model import Content, Number, PairDecision, Relation, Skipped, Verdict
 from es_dedup.model.explanation import ConditionResult, RuleOutcome, RuleResult
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.candidate_search import CandidateSearchResult
-    from es_dedup.decision.comparison import PairComparison
-    from es_dedup.decision.conditions import Condition, Rule
     from es_dedup.decision.pair_facts import PairFacts
-    from es_dedup.model import Content, Number, PairDecision, Verdict
     from es_dedup.settings import Settings
 
 

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.decision.conditions import Fact, Rule
-from es_dedup.decision.pair_facts import SEVERAL, untitled_cover
+from es_dedup.decision.pair_facts import SEVERAL, PairFacts, untitled_cover
 from es_dedup.decision.thresholds import LONG_UNITS, SERIES, TITLES, TITLES_AGREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from es_dedup.decision.pair_facts import PairFacts
 
     Floats = NDArray[np.float64]
 

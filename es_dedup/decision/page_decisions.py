@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.model import Decision, Outcome, Relation
+from es_dedup.model import Decision, Edge, Outcome, PairDecision, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.model import Edge, PairDecision
 
 
 def decide(

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.decision.thresholds import LONG_UNITS, MOST_SCATTERED, SERIES, TITLES_AGREE
+from es_dedup.decision.thresholds import LONG_UNITS, MOST_SCATTERED, SERIES, TITLES_AGREE, Thresholds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 
     Floats = NDArray[np.float64]

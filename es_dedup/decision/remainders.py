@@ -12,19 +12,15 @@ pages was edited, the other two still agree, so another page has about two third
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from es_dedup.detectors.coverage_features import COMPLETE
+from es_dedup.detectors.coverage_features import COMPLETE, CoverageTable
 from es_dedup.detectors.coverage_pairs import RUN_CHARS
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
-
-    from es_dedup.detectors.coverage_features import CoverageTable
 
     Floats = NDArray[np.float64]
 

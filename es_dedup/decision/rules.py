@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.decision.match_rules import RULES
-from es_dedup.decision.pair_facts import facts_of
-from es_dedup.decision.thresholds import BALANCED
+from es_dedup.decision.pair_facts import PairContext, PairFacts, facts_of
+from es_dedup.decision.thresholds import BALANCED, Thresholds
 from es_dedup.errors import ConfigError
 from es_dedup.model import Relation
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.decision.pair_facts import PairContext, PairFacts
-    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 
     Floats = NDArray[np.float64]

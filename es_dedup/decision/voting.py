@@ -16,13 +16,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.decision.rules import BY_RULES
-from es_dedup.model import Relation
+from es_dedup.model import Relation, Verdict
 from es_dedup.settings.presets import VOTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.model import Verdict
     from es_dedup.settings import Settings
 
 

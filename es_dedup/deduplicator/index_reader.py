@@ -16,21 +16,21 @@ from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.batch.featurise import checked_id, day_of
 from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.batch.stored_pages import traces
-from es_dedup.decision.alignment import aligned
-from es_dedup.decision.candidate_search import CandidateSearch
+from es_dedup.decision.alignment import AlignedRow, aligned
+from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
 from es_dedup.decision.comparison import Pages, compare, pair_decisions
 from es_dedup.decision.explanation import explained_pairs, rule_results, verdicts_by_texts
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.detectors import features as feature_tables
-from es_dedup.detectors.named_fields import of_page
+from es_dedup.detectors.named_fields import PageFeatures, of_page
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.index.closing import Closing
 from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, RemoveReport, SearchResult
 from es_dedup.model.batches import chunked
-from es_dedup.model.cluster_changes import Cursor
+from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
 
@@ -40,17 +40,13 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Ignored
     from es_dedup.clustering.constraints import Constraints
-    from es_dedup.decision.alignment import AlignedRow
-    from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.detectors.named_fields import PageFeatures
     from es_dedup.errors import Difference
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Progress, Relation
     from es_dedup.model.annotations import Annotation
-    from es_dedup.model.cluster_changes import ClusterChange
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 
 from es_dedup.detectors.port import Detector
-from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many, normalised_pages
 from es_dedup.text.ragged import SameArrays, offsets_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import Content
     from es_dedup.settings.sections import CcdetConfig
 
 TAG: Final = 1

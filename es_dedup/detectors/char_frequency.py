@@ -20,18 +20,16 @@ from es_dedup.detectors.char_frequency_features import (
     unit_names,
 )
 from es_dedup.detectors.port import Detector
-from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Content, Number, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
-from es_dedup.text.normalise import normalise_many
+from es_dedup.text.normalise import TextBatch, normalise_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import Content, Number
     from es_dedup.settings.sections import CharFrequencyConfig
-    from es_dedup.text.normalise import TextBatch
 
 TAG: Final = 33
 MOST_PAGES: Final = 10_000  # of a query term; joins of larger corpora leave out what nearly all pages have

@@ -15,7 +15,7 @@ from es_dedup.detectors import coverage_codec
 from es_dedup.detectors.coverage_features import COMPLETE, CoverageTable, build
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, uniform_weights
 from es_dedup.detectors.port import Detector
-from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import NO_WORDS, CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import heads, take
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import Content
     from es_dedup.settings.sections import CoverageConfig
 
 GRAM_TAG: Final = 8

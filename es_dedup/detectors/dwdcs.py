@@ -16,21 +16,18 @@ import numpy as np
 
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, key_concepts, merger_of
 from es_dedup.detectors.port import Detector
-from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import sorted_distinct
-from es_dedup.text.synonyms import NONE
-from es_dedup.text.words import words_of_pages
+from es_dedup.text.synonyms import NONE, Synonyms
+from es_dedup.text.words import WordBatch, words_of_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import Content
     from es_dedup.settings.sections import DwdcsConfig
-    from es_dedup.text.synonyms import Synonyms
-    from es_dedup.text.words import WordBatch
 
 TAG: Final = 34
 MOST_PAGES: Final = (

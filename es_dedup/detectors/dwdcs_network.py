@@ -16,7 +16,7 @@ from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_s
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import general
 from es_dedup.text.ragged import SameArrays, components, gather, heads, offsets_of, rank_within
-from es_dedup.text.words import distinct_words
+from es_dedup.text.words import DistinctWords, WordBatch, distinct_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from es_dedup.settings.sections import DwdcsConfig
     from es_dedup.text.synonyms import Places, Synonyms
-    from es_dedup.text.words import DistinctWords, WordBatch
 
 MASK: Final = np.uint64((1 << HASH_BITS_IN_TERM) - 1)
 

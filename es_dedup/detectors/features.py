@@ -30,10 +30,10 @@ from es_dedup.model import Skipped
 from es_dedup.text.characters import PLANE, tables
 from es_dedup.text.content import content_form
 from es_dedup.text.hashing import hash64, tagged_terms
-from es_dedup.text.normalise import normalise_many, normalised_pages
+from es_dedup.text.normalise import TextBatch, normalise_many, normalised_pages
 from es_dedup.text.ragged import concatenate, offsets_of, owners_of, sorted_distinct, take
 from es_dedup.text.titles import function_words, headline
-from es_dedup.text.tokens import character_kinds, tokenise
+from es_dedup.text.tokens import TokenBatch, character_kinds, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from es_dedup.detectors.port import Detector
     from es_dedup.settings import Settings
-    from es_dedup.text.normalise import TextBatch
-    from es_dedup.text.tokens import TokenBatch
 
 PAYLOAD_VERSION: Final = 1
 WITH_OTHERS: Final = 2  # first byte where features of further methods stand before the rest

@@ -22,23 +22,19 @@ from es_dedup.detectors.fingerprint import (
     hamming_distance,
 )
 from es_dedup.detectors.port import Detector
-from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
-from es_dedup.text.idf import chosen
+from es_dedup.text.idf import Idf, chosen
 from es_dedup.text.ragged import offsets_of
-from es_dedup.text.synonyms import NONE
-from es_dedup.text.words import distinct_words, words_of_pages
+from es_dedup.text.synonyms import NONE, Synonyms
+from es_dedup.text.words import DistinctWords, WordBatch, distinct_words, words_of_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import Content
     from es_dedup.settings.sections import MultiSimhashConfig
-    from es_dedup.text.idf import Idf
-    from es_dedup.text.synonyms import Synonyms
-    from es_dedup.text.words import DistinctWords, WordBatch
 
 TAG: Final = 32
 LONGEST_WORD: Final = (

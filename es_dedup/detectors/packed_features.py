@@ -14,7 +14,7 @@ from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import DamagedData
-from es_dedup.model import Content, Skipped
+from es_dedup.model import Content, Skipped, TermGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.detectors.port import Detector
-    from es_dedup.model import TermGroup
     from es_dedup.settings import Settings
 
 Packed: TypeAlias = "Mapping[str, tuple[bytes | None, ...]]"

@@ -21,23 +21,19 @@ from es_dedup.detectors.fingerprint import (
     hamming_distance,
 )
 from es_dedup.detectors.port import Detector
-from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import NO_WORDS, CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
-from es_dedup.text.idf import chosen
-from es_dedup.text.normalise import normalise_many
+from es_dedup.text.idf import Idf, chosen
+from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.segment import segmenter
-from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
+from es_dedup.text.tokens import TokenBatch, character_kinds, segment_hashes, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import Content
     from es_dedup.settings.sections import SimhashConfig
-    from es_dedup.text.idf import Idf
-    from es_dedup.text.normalise import TextBatch
-    from es_dedup.text.tokens import TokenBatch
 
 TAG: Final = 2  # the four bands of a fingerprint carry the tags 2, 3, 4 and 5
 IDF_STEPS: Final = 8  # votes are whole numbers of eighths, so that sums do not depend on their order

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.evaluation.labels import UNDECIDED, pair_of
+from es_dedup.evaluation.labels import UNDECIDED, LabelledPair, Pair, pair_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.model.annotations import Annotation, Label
 
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.model.explanation import RuleOutcome
+from es_dedup.model.explanation import ConditionResult, RuleOutcome, RuleResult
 from es_dedup.model.translations import ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.model.explanation import ConditionResult, RuleResult
 
 LEAST_THRESHOLD: Final = 0.1
 """Margins are shares of the threshold, of a smaller one shares of this."""

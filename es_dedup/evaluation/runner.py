@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.evaluation.labels import digest
+from es_dedup.evaluation.labels import LabelledPair, Pair, digest
 from es_dedup.evaluation.metrics import bcubed, candidate_recall, label_groups, pair_scores, right_relations
 from es_dedup.model.annotations import Label
 from es_dedup.model.plain import plain_fields
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.metrics import BCubed, PairScores, Share
     from es_dedup.model import Number, PairDecision, Relation
 

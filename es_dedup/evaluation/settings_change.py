@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.uncertain import sampled
-from es_dedup.model import Relation
+from es_dedup.model import Edge, Relation
 from es_dedup.model.annotations import Label
 from es_dedup.model.batches import chunked
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from es_dedup.batch.whole_corpus import ReclusterReport
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
 PAGES: Final = 64  # compared at a time

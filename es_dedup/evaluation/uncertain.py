@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.evaluation.labels import ordered_pair
+from es_dedup.evaluation.labels import Pair, ordered_pair
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
-from es_dedup.model import Relation
+from es_dedup.model import PairDecision, Relation
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.evaluation.labels import Pair
-    from es_dedup.model import PairDecision
 
 POOL: Final = 20  # pairs compared for each pair that is wanted
 PAGES: Final = 16  # whose candidates are compared together

@@ -19,7 +19,7 @@ from es_dedup.extraction.block_characters import (
     hashed_bigrams,
 )  # fmt: skip
 from es_dedup.extraction.blocks import CONTEXTS, INLINE_MARKS
-from es_dedup.extraction.containers import Columns, grouped, read_structure
+from es_dedup.extraction.containers import Columns, Structure, grouped, read_structure
 from es_dedup.extraction.page_columns import ALL, DATES, FREE, LINKED, ODDS, ONE, PROSE, SHORT, STOPS, ratio
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.containers import Structure
     from es_dedup.extraction.page_columns import Array, Page
     from es_dedup.extraction.token_odds import Odds
 

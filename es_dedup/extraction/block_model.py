@@ -18,7 +18,7 @@ import numpy as np
 
 from es_dedup.extraction.block_features import block_features
 from es_dedup.extraction.blocks import Blocks
-from es_dedup.extraction.page_columns import About, read_page
+from es_dedup.extraction.page_columns import About, Page, read_page
 from es_dedup.extraction.page_features import NAMES, page_numbers
 from es_dedup.extraction.token_odds import Odds
 from es_dedup.settings.files import made_of_file
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.extraction.containers import Columns
-    from es_dedup.extraction.page_columns import Page
 
     Array = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from es_dedup.extraction.block_characters import UNITS
-from es_dedup.extraction.block_model import load_model
+from es_dedup.extraction.block_model import Reading, load_model
 from es_dedup.extraction.block_selection import SHORT_UNITS, Declared, choose, page_kind
 from es_dedup.extraction.metadata.addresses import canonical_url
 from es_dedup.extraction.notices import without_notices
-from es_dedup.extraction.page_columns import read_page
+from es_dedup.extraction.page_columns import Page, read_page
 from es_dedup.extraction.page_hints import read_about
 from es_dedup.extraction.page_to_content import Choice
 from es_dedup.extraction.plain_extractor import plain_text
@@ -21,8 +21,6 @@ from es_dedup.extraction.reading.script_data import data_text
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.block_model import Reading
-    from es_dedup.extraction.page_columns import Page
     from es_dedup.extraction.reading.document import Document
     from es_dedup.settings.loading import ExtractionConfig
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.extraction.block_characters import read_characters
+from es_dedup.extraction.block_characters import Characters, read_characters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.block_characters import Characters
     from es_dedup.extraction.blocks import Blocks
 
     Array = NDArray[Any]

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.extraction.block_features import PAGE_FEATURES, page_features
-from es_dedup.extraction.containers import MIN_RECORDS
-from es_dedup.extraction.page_columns import DATES, FREE, PROSE
+from es_dedup.extraction.containers import MIN_RECORDS, Columns
+from es_dedup.extraction.page_columns import DATES, FREE, PROSE, Page
 from es_dedup.extraction.page_hints import HINTS
-from es_dedup.extraction.token_odds import CACHED, part_tokens
+from es_dedup.extraction.token_odds import CACHED, Odds, part_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.containers import Columns
-    from es_dedup.extraction.page_columns import Page
-    from es_dedup.extraction.token_odds import Odds
 
 _TALK: Final = frozenset(
     "post posts reply replies comment comments answer answers message msg thread topic forum discussion floor".split()

@@ -10,7 +10,7 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import canonical_url, site_of, storable
 from es_dedup.extraction.metadata.publication_time import published_of
 from es_dedup.extraction.metadata.titles import title_of
-from es_dedup.extraction.reading.document import read_document
+from es_dedup.extraction.reading.document import Document, read_document
 from es_dedup.extraction.reading.feeds import is_sitemap
 from es_dedup.extraction.reading.hidden_content import is_worth, with_hidden_content
 from es_dedup.extraction.reading.parser_limits import Deadline, DeadlineExceeded, binary_kind
@@ -19,7 +19,6 @@ from es_dedup.model import NO_MAIN_TEXT, Content, PageKind, Skipped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.extraction.reading.document import Document
     from es_dedup.settings.loading import ExtractionConfig
 
 _ERROR_CHARS = 2_000

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from es_dedup.errors import wrong_type
 from es_dedup.extraction.block_model import load_model
 from es_dedup.extraction.blocks_extractor import block_choice
 from es_dedup.extraction.dom_block_extractor import topic_text
 from es_dedup.extraction.metadata.addresses import site_of, storable
-from es_dedup.extraction.page_to_content import HtmlExtractor
+from es_dedup.extraction.page_to_content import HtmlExtractor, MainText
 from es_dedup.extraction.plain_extractor import plain_text
 from es_dedup.model import Content, PageKind, Skipped
 from es_dedup.settings import methods
 from es_dedup.settings.loading import ExtractionConfig
-
-if TYPE_CHECKING:
-    from es_dedup.extraction.page_to_content import MainText
 
 DEFAULT_EXTRACTOR: Final = "blocks"
 

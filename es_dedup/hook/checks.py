@@ -17,7 +17,7 @@ from es_dedup.errors import (
     SourceIncomplete,
     UnreadableAnswer,
 )
-from es_dedup.index.source_index import document_key, unread_problem
+from es_dedup.index.source_index import SourceFields, WriteTarget, document_key, unread_problem
 from es_dedup.model.values import value_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.report import HookReport
     from es_dedup.index.factory import SourceIndex
-    from es_dedup.index.source_index import SourceFields, WriteTarget
 
     Answer = TypeVar("Answer")
 

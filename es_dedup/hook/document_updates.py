@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.deciding import Concluded
+from es_dedup.batch.deciding import BatchDecider, Concluded
 from es_dedup.hook import documents
 from es_dedup.index.source_index import document_key, documents_of, index_of
 from es_dedup.model.values import value_of
@@ -12,7 +12,6 @@ from es_dedup.model.values import value_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from es_dedup.batch.deciding import BatchDecider
     from es_dedup.hook.documents import Batch
     from es_dedup.hook.report import HookReport
     from es_dedup.index.factory import SourceIndex

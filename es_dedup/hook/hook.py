@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from es_dedup.batch.deciding import BatchDecider
-from es_dedup.batch.featurise import only
+from es_dedup.batch.deciding import BatchDecider, Compared, Found
+from es_dedup.batch.featurise import Chunk, only
 from es_dedup.errors import (
     DuplicatePage,
     IndexError_,
@@ -21,27 +21,20 @@ from es_dedup.errors import (
 from es_dedup.hook import documents
 from es_dedup.hook.checks import REFUSALS, ClusterCheck, PipelineCheck, Targets
 from es_dedup.hook.document_updates import DocumentUpdates
-from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
+from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, Item, items_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
-from es_dedup.index.port import ATTACHMENTS
-from es_dedup.index.source_index import checked_fields, documents_of, text_of
-from es_dedup.model import WritePolicy
+from es_dedup.index.port import ATTACHMENTS, Index
+from es_dedup.index.source_index import SourceFields, checked_fields, documents_of, text_of
+from es_dedup.model import Decision, WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from es_dedup.batch.deciding import Compared, Found
-    from es_dedup.batch.featurise import Chunk
-    from es_dedup.hook.documents import Item
     from es_dedup.index.factory import SourceIndex
-    from es_dedup.index.port import Index
-    from es_dedup.index.source_index import SourceFields
-    from es_dedup.model import Decision
     from es_dedup.settings import Settings
 
     Decisions = Mapping[str, Decision]

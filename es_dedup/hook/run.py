@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import ContentMissing, DuplicatePage, IndexError_, wrong_type
-from es_dedup.hook.documents import item_of
+from es_dedup.hook.documents import Batch, Item, item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.index.source_index import DEDUP
 from es_dedup.model import WritePolicy
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.deciding import Compared
     from es_dedup.batch.featurise import Chunk as Features
-    from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
 
     Action = Any  # bytes, str, a mapping, or the helper's constant BULK_FLUSH

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from es_dedup.model import Edge
+from es_dedup.model import Edge, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from es_dedup.model import Relation
 
     Pair = tuple[str, str]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
-from es_dedup.errors import ConfigError, SettingsMismatch
+from es_dedup.errors import ConfigError, Difference, SettingsMismatch
 from es_dedup.index import elastic
-from es_dedup.index.elastic.address import is_address, lacks_scheme, parse_address
+from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
 from es_dedup.settings.recorded import (
@@ -31,8 +31,6 @@ from es_dedup.text.segment import search_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from es_dedup.errors import Difference
-    from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.connecting import Options
     from es_dedup.index.elastic.documents import TermFields
     from es_dedup.index.port import Index

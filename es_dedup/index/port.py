@@ -11,21 +11,18 @@ overrides them where it answers in fewer requests, or faster.
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from es_dedup.index.closing import Closing
-from es_dedup.index.cluster_changes import ClusterChanges
-from es_dedup.index.records import RecordBatch
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges
+from es_dedup.index.records import FeatureRecord, RecordBatch
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place

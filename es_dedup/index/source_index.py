@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 from es_dedup.errors import wrong_type
-from es_dedup.model import MAX_ID_BYTES, Page, Relation
+from es_dedup.model import MAX_ID_BYTES, Edge, Page, Relation
 from es_dedup.model.times import time_given
 from es_dedup.model.values import plain_value, value_of
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import ClusterUpdates
-    from es_dedup.model import Edge
 
 
 DEDUP: Final = "dedup"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.errors import ConfigError, PreflightFailed
 from es_dedup.index.jobs import JobState
-from es_dedup.index.source_index import index_of
-from es_dedup.maintenance.context import Attachment, save_attachments
+from es_dedup.index.source_index import SourceDocument, SourceFields, index_of
+from es_dedup.maintenance.context import Attachment, MaintenanceContext, save_attachments
 from es_dedup.maintenance.documents import remove_pages
 from es_dedup.model.batches import chunked
 from es_dedup.model.values import plain_value, value_of
@@ -21,8 +21,6 @@ from es_dedup.model.values import plain_value, value_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.index.source_index import SourceDocument, SourceFields
-    from es_dedup.maintenance.context import MaintenanceContext
 
 SAMPLE: Final = 200
 """Documents of one target that are read."""

@@ -18,9 +18,9 @@ from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.refresh import refresh_is_due
 from es_dedup.batch.whole_corpus import recluster
 from es_dedup.errors import ConfigError, NotAttached
-from es_dedup.index.source_index import Shard, SourceFields, index_of
+from es_dedup.index.source_index import Shard, SourceDocument, SourceFields, index_of
 from es_dedup.maintenance.attach import check_fields
-from es_dedup.maintenance.context import pages_of
+from es_dedup.maintenance.context import MaintenanceContext, pages_of
 from es_dedup.maintenance.documents import (
     GROUP_PAGES,
     forget_gone,
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.index.jobs import Job, Partition
-    from es_dedup.index.source_index import SourceDocument
-    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.stage import Batches
     from es_dedup.settings import Settings
 

@@ -16,8 +16,8 @@ from es_dedup.errors import ConfigError, MassChange, NotAttached, reading_stored
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.index import factory
 from es_dedup.index.jobs import DeadLetter
-from es_dedup.index.port import ATTACHMENTS
-from es_dedup.index.source_index import SourceFields, documents_of, index_of
+from es_dedup.index.port import ATTACHMENTS, Index
+from es_dedup.index.source_index import SourceDocument, SourceFields, documents_of, index_of
 from es_dedup.settings.loading import without_texts
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from es_dedup.index.factory import JobStore, SourceIndex
-    from es_dedup.index.port import Index
-    from es_dedup.index.source_index import SourceDocument
     from es_dedup.model import Page
     from es_dedup.settings import Settings
 

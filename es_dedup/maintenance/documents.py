@@ -13,8 +13,8 @@ from es_dedup.batch.refresh import refresh, refresh_is_due
 from es_dedup.errors import DedupError
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
-from es_dedup.index.source_index import index_of
-from es_dedup.maintenance.context import ERROR_CHARS, open_context
+from es_dedup.index.source_index import SourceDocument, SourceFields, index_of
+from es_dedup.maintenance.context import ERROR_CHARS, MaintenanceContext, open_context
 from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.index.jobs import DeadLetter
-    from es_dedup.index.source_index import SourceDocument, SourceFields
-    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
     from es_dedup.model.overrides import OverrideReport
     from es_dedup.settings import Settings

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel, Field, RootModel
 
 from es_dedup.errors import reading_stored
-from es_dedup.index.source_index import Shard
-from es_dedup.maintenance.context import pages_of
+from es_dedup.index.source_index import Shard, ShardWrites, SourceDocument, SourceFields
+from es_dedup.maintenance.context import MaintenanceContext, pages_of
 from es_dedup.maintenance.documents import FOLLOWING, forget_gone, ingest_documents, tend_statistics
 from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up, repeats
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_dedup.index.jobs import Job, Partition
-    from es_dedup.index.source_index import ShardWrites, SourceDocument, SourceFields
-    from es_dedup.maintenance.context import MaintenanceContext
 
     Writes = Mapping[str, Mapping[int, ShardWrites]]
 

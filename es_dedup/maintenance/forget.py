@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.batch.stored_pages import erase
+from es_dedup.batch.stored_pages import ForgetReport, erase
 from es_dedup.batch.stored_pages import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
@@ -17,9 +17,7 @@ from es_dedup.maintenance.runner import parts_by_stage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from collections.abc import Set as AbstractSet
-    from contextlib import AbstractContextManager
 
-    from es_dedup.batch.stored_pages import ForgetReport
     from es_dedup.index.jobs import Job, Partition, Version
     from es_dedup.index.port import Index
     from es_dedup.maintenance.context import MaintenanceContext

@@ -20,8 +20,8 @@ from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import ConfigError, DedupError, WriteFailed
 from es_dedup.index import factory
 from es_dedup.index.cluster_changes import ClusterChanges
-from es_dedup.index.port import ATTACHMENTS
-from es_dedup.index.records import RecordBatch
+from es_dedup.index.port import ATTACHMENTS, Index
+from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.maintenance.follow import NOTE as FOLLOWED
 from es_dedup.model import Content, Progress
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from es_dedup.index.port import Index
-    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
 
 BATCH: Final = 500  # pages at a time

@@ -29,7 +29,7 @@ from es_dedup.maintenance.backfill import (
     WAITING,
     parts_of_pages,
 )
-from es_dedup.maintenance.context import DIED, ERROR_CHARS
+from es_dedup.maintenance.context import DIED, ERROR_CHARS, MaintenanceContext
 from es_dedup.maintenance.follow import FOLLOW, FollowState, Positions
 from es_dedup.maintenance.stage import throttle
 from es_dedup.settings.recorded import STATISTICS, decision_settings, decisions_in, with_recorded
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.whole_corpus import ReclusterReport
     from es_dedup.index.factory import JobStore
-    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.stage import Observer, PartitionPlan, Stage, Step
     from es_dedup.settings import Settings
 

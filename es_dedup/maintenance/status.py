@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.jobs import JobState
+from es_dedup.index.jobs import Job, JobState, Partition
 from es_dedup.maintenance.runner import KINDS, follow_state, reclusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.index.jobs import Job, Partition
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.follow import FollowState
     from es_dedup.settings.servers import MaintenanceConfig

@@ -5,12 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from es_dedup.model import Scope
-
-if TYPE_CHECKING:
-    from es_dedup.model import Relation
+from es_dedup.model import Relation, Scope
 
 Place: TypeAlias = tuple[Any, str]
 """Where a cluster stands in an order: the value it is ordered by, and its id."""

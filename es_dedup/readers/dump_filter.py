@@ -20,14 +20,13 @@ from es_dedup.readers.reading import records_of
 from es_dedup.readers.records import item_of
 from es_dedup.readers.rows import is_array, needed_columns, rows_of
 from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable
-from es_dedup.readers.warc import open_by_record, placed_records
+from es_dedup.readers.warc import PlacedRecord, open_by_record, placed_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.readers.port import Item, ReadOptions
     from es_dedup.readers.reading import Records
-    from es_dedup.readers.warc import PlacedRecord
 
     Drops = Callable[[Sequence[Item | None]], Sequence[bool]]
     """Says of each record whether it is left out; None stands for one that is no page."""

@@ -9,19 +9,16 @@ from __future__ import annotations
 import glob
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from es_dedup.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import TypeAlias
-
     Source: TypeAlias = "Path | OtherFile"
     Named: TypeAlias = "Path | Address"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.file_ids import file_id
-from es_dedup.readers.port import Problem, Record
+from es_dedup.readers.port import Problem, ReadOptions, Record
 from es_dedup.readers.streams import (
     BYTE_ORDER_MARKS,
     READ_ERRORS,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import ReadOptions
 
 
 HTML_SUFFIXES: Final = (".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx", ".jsp")

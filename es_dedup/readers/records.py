@@ -6,7 +6,7 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
@@ -23,8 +23,6 @@ from es_dedup.readers.port import NO_PAGE, Fields, InputFailure, Problem
 from es_dedup.text.content import content_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from es_dedup.readers.port import Item, ReadOptions
 
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {

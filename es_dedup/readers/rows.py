@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
-from es_dedup.readers.port import NO_PAGE, Problem, Record, kind_of
+from es_dedup.readers.port import NO_PAGE, Fields, Problem, ReadOptions, Record, kind_of
 from es_dedup.readers.records import AROUND, USUAL, leads_to, usual_forms
 from es_dedup.readers.streams import lines_of, open_text, plain_problem
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import Fields, ReadOptions
 
 
 _CHUNK: Final = 2**18

@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import zlib
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePath
@@ -26,7 +26,6 @@ from es_dedup.readers.locations import STDIN, OtherFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
 
     from es_dedup.readers.locations import Named, Source
 

@@ -22,7 +22,7 @@ import zstandard
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.pagefiles import binary_kind
-from es_dedup.readers.port import NO_PAGE, Problem, Record
+from es_dedup.readers.port import NO_PAGE, Problem, ReadOptions, Record
 from es_dedup.readers.streams import (
     READ_ERRORS,
     buffered,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import ReadOptions
 
     _Headers: TypeAlias = list[tuple[str, str]]
     """Names in lower case and values, in order."""

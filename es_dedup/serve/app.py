@@ -16,12 +16,11 @@ from pydantic.json_schema import models_json_schema
 from es_dedup import __version__
 from es_dedup.errors import DedupError
 from es_dedup.serve import answers, bodies, browsers, console, problems, routes
-from es_dedup.serve.service import Json
+from es_dedup.serve.service import Json, Service
 from es_dedup.views.frame import ROOT
 
 if TYPE_CHECKING:
     from es_dedup.serve.metrics import Metrics
-    from es_dedup.serve.service import Service
 
 _LOG: Final = logging.getLogger("es_dedup.serve")
 HEADERS: Final = [

@@ -10,9 +10,9 @@ from es_dedup.batch.overrides import PAGES
 from es_dedup.errors import DedupError
 from es_dedup.maintenance.documents import overridden
 from es_dedup.model.annotations import Label
-from es_dedup.model.overrides import OverrideKind
+from es_dedup.model.overrides import OverrideKind, OverrideReport
 from es_dedup.model.plain import plain
-from es_dedup.serve.bodies import ExplainBody, OverrideBody, PageBody, UndoBody, lines_of
+from es_dedup.serve.bodies import ExplainBody, OverrideBody, PageBody, ReviewBody, UndoBody, lines_of
 from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
 from es_dedup.views.cluster_json import cluster_as_dict
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import AddReport, Decision, Page, PairDecision, Progress, RemoveReport
     from es_dedup.model.cluster_lists import ClusterQuery
-    from es_dedup.model.overrides import OverrideReport
-    from es_dedup.serve.bodies import ReviewBody
     from es_dedup.settings import Settings
 
 

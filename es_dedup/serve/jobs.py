@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner, new_id, preview
 from es_dedup.maintenance.status import JobStatus, job_status
@@ -20,9 +20,7 @@ from es_dedup.views.jobs import JobsState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import Progress
     from es_dedup.serve.bodies import JobBody
     from es_dedup.serve.workers import Workers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -17,7 +17,6 @@ from es_dedup.serve.readers import Readers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
-    from concurrent.futures import Future
 
     from es_dedup.settings import Settings
 

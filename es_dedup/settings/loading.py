@@ -11,7 +11,7 @@ import os
 import re
 import tomllib
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -38,8 +38,6 @@ from es_dedup.settings.sections import (
 from es_dedup.settings.servers import ElasticConfig, HookConfig, MaintenanceConfig, ServeConfig, SourceConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.learning import learn
 from es_dedup.clustering.order import PageKey, sort_key
-from es_dedup.decision.statistics import LEARN_PAGES
+from es_dedup.decision.statistics import LEARN_PAGES, Statistics
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
 from es_dedup.spark.batches import batch_of, mapped
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row
 
-    from es_dedup.decision.statistics import Statistics
     from es_dedup.settings import Settings
     from es_dedup.settings.loading import ClusterConfig
 

@@ -13,14 +13,13 @@ from es_dedup.model.times import time_given
 from es_dedup.model.values import plain_value
 from es_dedup.readers.records import id_text, missing, no_text, usual_columns
 from es_dedup.settings.loading import settings_in_force, without_texts
-from es_dedup.tables.kinds import rows_of
+from es_dedup.tables.kinds import Rows, rows_of
 from es_dedup.tables.result import DeduplicationResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from es_dedup.settings import Settings
-    from es_dedup.tables.kinds import Rows
 
 
 def deduplicate(  # noqa: PLR0913 - one for each column

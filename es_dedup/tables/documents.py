@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import xxhash
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.model import Decision, Outcome, Page
+from es_dedup.model import AddReport, Decision, Outcome, Page
 from es_dedup.model.times import time_given
 from es_dedup.tables.call import deduplicate
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from es_dedup.model import AddReport
     from es_dedup.settings import Settings
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import finalize
 
 from es_dedup.errors import UnknownPage
-from es_dedup.model import Member, Outcome, Relation
+from es_dedup.model import AddReport, Cluster, Member, Outcome, PairDecision, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.model import AddReport, Cluster, PairDecision
     from es_dedup.tables.kinds import Rows
 
 COLUMNS: Final = {

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.model import Relation, Scope
-from es_dedup.model.cluster_changes import Cursor
+from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary
 from es_dedup.testing.builders import assignment, edge, record
 from es_dedup.testing.contract_fixtures import IndexFixtures
 
 if TYPE_CHECKING:
     from es_dedup.index.port import Index
-    from es_dedup.model.cluster_changes import ClusterChange
 
     _Known = dict[str, tuple[str | None, str | None, Relation | None, float | None]]
 

@@ -14,13 +14,12 @@ import numpy as np
 from es_dedup.text.characters import PLANE, table_of
 from es_dedup.text.hashing import mix64
 from es_dedup.text.ragged import gather_between
-from es_dedup.text.tokens import clause_hashes_of, run_starts, segment_hashes, word_hashes
+from es_dedup.text.tokens import TokenBatch, clause_hashes_of, run_starts, segment_hashes, word_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.text.normalise import TextBatch
-    from es_dedup.text.tokens import TokenBatch
 
 NUMERALS: Final = "〇零一二三四五六七八九十百千万亿两"
 UNITS: Final = "年月日时分秒号点个名例人元岁米度倍成期届次"

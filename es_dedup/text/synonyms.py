@@ -22,14 +22,12 @@ import numpy as np
 from es_dedup.settings.files import made_of_file
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.words import stem
+from es_dedup.text.words import WordBatch, stem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from es_dedup.text.words import WordBatch
 
     Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 

@@ -11,14 +11,13 @@ import numpy as np
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import find, heads, offsets_of, owners_of, rank_within, sorted_distinct
-from es_dedup.text.tokens import tokenise
+from es_dedup.text.tokens import TokenBatch, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.text.tokens import TokenBatch
 
 MAX_TERMS: Final = 32  # one bit each in a mask
 UNTITLED_TOKENS: Final = 24  # without a title, the page's first tokens are compared in its place

@@ -14,7 +14,7 @@ import numpy as np
 
 from es_dedup.text.characters import CJK, PLANE, SEPARATOR, UNSPACED_WORDS, WORD, kind_of, table_of, tables
 from es_dedup.text.hashing import mix64, powers
-from es_dedup.text.normalise import decode, normalise_many
+from es_dedup.text.normalise import TextBatch, decode, normalise_many
 from es_dedup.text.ragged import gather_between, owners_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.text.normalise import TextBatch
 
 CJK_GRAM: Final = 5  # tokens; shorter grams match by chance (docs/algorithms/coverage.md)
 WORD_GRAM: Final = 4  # tokens

@@ -15,17 +15,15 @@ import numpy as np
 
 from es_dedup.text.characters import PLANE, kind_of, table_of
 from es_dedup.text.hashing import hash64
-from es_dedup.text.normalise import normalised_pages
+from es_dedup.text.normalise import TextBatch, normalised_pages
 from es_dedup.text.ragged import owners_of
-from es_dedup.text.segment import segmenter
+from es_dedup.text.segment import CutText, segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.text.normalise import TextBatch
-    from es_dedup.text.segment import CutText
 
 KEPT_CHARACTERS: Final = 1 << 19
 """Of all words whose facts a process keeps: some tens of megabytes."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.model import Relation
-from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
+from es_dedup.model import Member, Relation
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary
 from es_dedup.views import overrides
-from es_dedup.views.frame import path
+from es_dedup.views.frame import Visitor, path
 from es_dedup.views.graph import cluster_graph
 from es_dedup.views.templates import console_page, when
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Member
-    from es_dedup.model.cluster_lists import ClusterSummary
-    from es_dedup.views.frame import Visitor
 
 LISTED: Final = 50
 """Clusters of a list."""

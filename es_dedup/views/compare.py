@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from es_dedup.model.explanation import thresholds_of_coverage
 from es_dedup.model.translations import translate, translate_filled
-from es_dedup.views.evidence import measures, rule_rows
-from es_dedup.views.features import compared_fields
+from es_dedup.views.evidence import Measure, measures, rule_rows
+from es_dedup.views.features import FieldPair, compared_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import PairDecision, Verdict
-    from es_dedup.views.evidence import Measure
-    from es_dedup.views.features import FieldPair
 
 CHARS: Final = 100_000
 """Characters of a text that are shown."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.model.explanation import format_number, percent
+from es_dedup.model.explanation import RuleResult, format_number, percent
 from es_dedup.model.translations import ENGLISH, translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from es_dedup.model import Cluster, Number
-    from es_dedup.model.explanation import RuleResult
 
 _SIGNS: Final = {"min_": "≥", "max_": "≤"}
 _STRICT_SIGNS: Final = {"min_": ">", "max_": "<"}

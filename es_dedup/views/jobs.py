@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.status import moment
+from es_dedup.index.jobs import DeadLetter, JobState
+from es_dedup.maintenance.status import JobStatus, moment
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from es_dedup.index.jobs import DeadLetter
-    from es_dedup.maintenance.status import JobStatus
     from es_dedup.views.frame import Visitor
 
 ACTIONS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {

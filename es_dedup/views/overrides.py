@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.model.overrides import OverrideKind
-from es_dedup.views.frame import path
+from es_dedup.model.overrides import Override, OverrideKind
+from es_dedup.views.frame import Visitor, path
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model.overrides import Override
-    from es_dedup.views.frame import Visitor
 
 MOST: Final = 100
 """Overrides that are listed at a time, and beside pages."""

@@ -9,7 +9,7 @@ from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.views.charts import month_axis, site_bars, size_bars
 from es_dedup.views.clusters import cluster_rows, fields
-from es_dedup.views.frame import path
+from es_dedup.views.frame import Visitor, path
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.maintenance.status import JobStatus
-    from es_dedup.views.frame import Visitor
 
 NEWEST: Final = 5
 """Clusters that are listed."""

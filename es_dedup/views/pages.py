@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from es_dedup.views import overrides
 from es_dedup.views.compare import CHARS, PageView, pair_of
 from es_dedup.views.features import feature_rows
-from es_dedup.views.frame import path
+from es_dedup.views.frame import Visitor, path
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.views.frame import Visitor
 
 CANDIDATES: Final = 20
 """Candidates of a page that are decided and shown."""

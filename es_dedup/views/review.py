@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
-from es_dedup.evaluation.labels import UNDECIDED
+from es_dedup.evaluation.labels import UNDECIDED, Pair
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.evaluation.uncertain import sampled, uncertain_pairs
-from es_dedup.model.annotations import Label
+from es_dedup.model.annotations import Annotation, Label
 from es_dedup.views.compare import pair_of
 from es_dedup.views.templates import console_page
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.evaluation.labels import Pair
-    from es_dedup.model.annotations import Annotation
     from es_dedup.views.frame import Visitor
 
 DRAWN_PAGES: Final = 2_000

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.model import Member, Relation
+from es_dedup.model import Cluster, Member, Relation
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Cluster
 
 SHARES: Final = ("shared_of_canonical", "shared_of_page")
 FIGURES: Final = ("score", *SHARES)

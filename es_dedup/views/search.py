@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.views.frame import path
+from es_dedup.views.frame import Visitor, path
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import SearchHit
-    from es_dedup.views.frame import Visitor
 
 LISTED: Final = 50
 """Hits of a page."""

@@ -13,12 +13,11 @@ from es_dedup.model.explanation import format_number, percent
 from es_dedup.model.translations import translate
 from es_dedup.views.compare import title_of
 from es_dedup.views.features import listed
-from es_dedup.views.frame import file_address, path
+from es_dedup.views.frame import Visitor, file_address, path
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from es_dedup.views.frame import Visitor
 
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, and direction marks that could turn the order of what follows."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from es_dedup.decision.thresholds import PRESETS, preset_thresholds, thresholds_of
 from es_dedup.evaluation import wilson
 from es_dedup.evaluation.agreement import agreed_labels
-from es_dedup.evaluation.settings_change import settings_change
-from es_dedup.settings.decision import ThresholdsConfig
+from es_dedup.evaluation.settings_change import PairChange, SettingsChange, settings_change
+from es_dedup.settings.decision import DecisionConfig, ThresholdsConfig
 from es_dedup.settings.loading import written
 from es_dedup.settings.recorded import decision_differences, decision_settings
 from es_dedup.settings.sections import descriptions
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.evaluation.settings_change import PairChange, SettingsChange
     from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
-    from es_dedup.settings.decision import DecisionConfig
     from es_dedup.views.frame import Visitor
 
 COMPARED: Final = 500

@@ -18,7 +18,7 @@ from redis import RedisError
 
 from es_dedup.errors import QueueUnavailable
 from es_dedup.index import factory
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.runner import start_ingest
 from es_dedup_tasks.app import KINDS, make_app, queue_of
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from celery import Celery
 
     from es_dedup.index.factory import JobStore
-    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
 ANSWER_SECONDS: Final = (1.0, 5.0)  # a busy worker answers late, and is not to be taken for none

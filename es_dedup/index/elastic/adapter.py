@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_
-from es_dedup.index.cluster_changes import ClusterChanges
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges
 from es_dedup.index.elastic import documents
 from es_dedup.index.elastic.clusters import ClusterDocuments
-from es_dedup.index.elastic.collection import WINDOW, any_of, read_several, write_all
+from es_dedup.index.elastic.collection import WINDOW, Result, Write, any_of, read_several, write_all
 from es_dedup.index.elastic.documents import assignments_in, hash_of, hash_token, key_of, storable
 from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.read_your_writes import CREATED
@@ -19,15 +19,12 @@ from es_dedup.index.elastic.schema import FEATURES
 from es_dedup.index.elastic.server import CONFLICT, reads_answers
 from es_dedup.index.elastic.store import note_key
 from es_dedup.index.port import NO_NOTES, Notes
-from es_dedup.index.records import problems_of
+from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.index.elastic.collection import Result, Write
-    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shared_terms
-from es_dedup.index.elastic.collection import all_answered
+from es_dedup.index.elastic.collection import Collection, all_answered
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
-from es_dedup.model import CandidateResult
+from es_dedup.model import CandidateQuery, CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
 
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.index.elastic.collection import Collection
     from es_dedup.index.elastic.documents import TermValues
     from es_dedup.index.elastic.read_your_writes import PageWriteCache, WrittenBatch
     from es_dedup.index.elastic.schema import Schema
-    from es_dedup.model import CandidateQuery
 
     Answer = Mapping[str, Any]
 

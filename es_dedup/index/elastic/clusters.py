@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexUnavailable
-from es_dedup.index.cluster_changes import ClusterChanges, grouped
-from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, WINDOW, Collection, any_of
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
+from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, WINDOW, Collection, Write, any_of
 from es_dedup.index.elastic.documents import (
     assignment_of,
     assignment_writes,
@@ -25,20 +25,15 @@ from es_dedup.index.elastic.schema import CLUSTERS, delete_index
 from es_dedup.index.elastic.server import Unanswered, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.port import NO_NOTES, Notes
-from es_dedup.model import Relation, Scope
+from es_dedup.model import Edge, Relation, Scope
 from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
-from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
-
-    from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.index.elastic.collection import Write
-    from es_dedup.model import Edge
-    from es_dedup.model.cluster_lists import ClusterQuery, Place
 
 
 BY_CLUSTER: Final = ({"cluster_id": "asc"}, {"page_id": "asc"})

@@ -14,17 +14,14 @@ import numpy as np
 
 from es_dedup.errors import DamagedData
 from es_dedup.index.cluster_changes import Assignment, turned
-from es_dedup.index.elastic.collection import any_of
-from es_dedup.index.records import WORDS, FeatureRecord, encodable, version_of
+from es_dedup.index.elastic.collection import Collection, Write, any_of
+from es_dedup.index.records import WORDS, FeatureRecord, RecordBatch, encodable, version_of
 from es_dedup.model import Edge, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from es_dedup.index.elastic.collection import Collection, Write
-    from es_dedup.index.records import RecordBatch
 
 
 FIELDS: Final = ("page_id", "content_hash", "length", "payload_version", *WORDS)

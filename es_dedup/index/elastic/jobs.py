@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.collection import Collection
+from es_dedup.index.elastic.collection import Collection, Write
 from es_dedup.index.elastic.documents import key_of
 from es_dedup.index.elastic.schema import JOBS, Schema, alias_of, concrete_of
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, Server, reads_answers
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition, Version, as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.elastic.collection import Write
-    from es_dedup.index.elastic.server import Server
 
 BY_JOB_DESCENDING: Final = ({"job": "desc"},)
 BY_JOB: Final = ({"job": "asc"},)

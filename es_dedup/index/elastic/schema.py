@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, NotAnIndex, SchemaMismatch, SettingsMismatch
 from es_dedup.index.elastic.documents import TermFields
-from es_dedup.index.elastic.server import NOT_FOUND
+from es_dedup.index.elastic.server import NOT_FOUND, Server
 from es_dedup.settings.recorded import differences
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from es_dedup.index.elastic.connecting import Options
-    from es_dedup.index.elastic.server import Server
 
 
 EXISTS: Final = "resource_already_exists_exception"

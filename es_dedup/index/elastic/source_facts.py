@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexRefused
-from es_dedup.index.elastic.server import NOT_FOUND
+from es_dedup.index.elastic.server import NOT_FOUND, Server
 from es_dedup.index.source_index import DEDUP, PipelineEffects, WriteTarget, unread_problem
 from es_dedup.model.batches import chunked
 from es_dedup.model.values import value_of
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
-
-    from es_dedup.index.elastic.server import Server
 
 
 INDICES_AT_A_TIME: Final = 14  # of one request: its address has at most 4,096 bytes, a name 255

@@ -11,8 +11,8 @@ from es_dedup.errors import IndexRefused, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import source_facts
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Collection, Result, Write, mget
 from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers, version_numbers
-from es_dedup.index.elastic.source_facts import CLOSED, INDICES_AT_A_TIME, Alias, read_facts
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, Server, reads_answers, version_numbers
+from es_dedup.index.elastic.source_facts import CLOSED, INDICES_AT_A_TIME, Alias, IndexFacts, read_facts
 from es_dedup.index.elastic.source_writes import SourceWrites, is_there, place_of, report_of, write_to
 from es_dedup.index.source_index import (
     DEDUP,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.index.elastic.server import Server
-    from es_dedup.index.elastic.source_facts import IndexFacts
     from es_dedup.index.source_index import DedupField
 
 # unmapped: an index that has never had a document

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.collection import Result, Write, write_all
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers, reason_in
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, Server, reads_answers, reason_in
 from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, read_facts
 from es_dedup.index.source_index import DocumentKey, FieldUpdateReport, ShardWrites, document_key, index_of
 from es_dedup.model.batches import chunked
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.index.elastic.server import Server
     from es_dedup.index.source_index import SourceDocument
 
 CLOSED: Final = "index_closed_exception"

@@ -5,32 +5,28 @@ from __future__ import annotations
 import base64
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic.candidates import CandidateSearcher
-from es_dedup.index.elastic.collection import Collection, refresh
+from es_dedup.index.elastic.collection import Collection, Write, refresh
 from es_dedup.index.elastic.connecting import Options
-from es_dedup.index.elastic.documents import key_of, storable
+from es_dedup.index.elastic.documents import TermFields, key_of, storable
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.read_your_writes import PageWriteCache
 from es_dedup.index.elastic.schema import CLUSTERS, FEATURES, KINDS, META, TEXTS, Schema, alias_of
 from es_dedup.index.elastic.server import Server, reading, reads_answers
 from es_dedup.index.port import NO_NOTES, Index, Notes
-from es_dedup.index.records import encodable
+from es_dedup.index.records import RecordBatch, encodable
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from es_dedup.index.elastic.address import Address
-    from es_dedup.index.elastic.collection import Write
-    from es_dedup.index.elastic.documents import TermFields
-    from es_dedup.index.records import RecordBatch
 
 
 SNAPSHOT: Final = "statistics"

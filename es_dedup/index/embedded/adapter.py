@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,17 +13,15 @@ from es_dedup.index.embedded.clusters import ClusterTables
 from es_dedup.index.embedded.connection import MEMORY, Connection
 from es_dedup.index.embedded.fulltext import TextSearch
 from es_dedup.index.port import NO_NOTES, Notes
-from es_dedup.index.records import WORDS, FeatureRecord, problems_of
+from es_dedup.index.records import WORDS, FeatureRecord, RecordBatch, problems_of
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.index.records import RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.index.candidate_terms import QueryTerms, TermPostings, shared_terms
 from es_dedup.index.embedded import tables
-from es_dedup.model import CandidateResult
+from es_dedup.model import CandidateQuery, CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from es_dedup.model import CandidateQuery
 
 
 QUERIES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once

@@ -8,22 +8,19 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.cluster_changes import Assignment, turned
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges, turned
 from es_dedup.index.embedded import tables
 from es_dedup.index.embedded.tables import insert, read_meta
 from es_dedup.index.port import NO_NOTES, Index, Notes
-from es_dedup.model import Edge, Relation
+from es_dedup.model import Edge, Relation, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
-from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
 
-    from es_dedup.index.cluster_changes import ClusterChanges
     from es_dedup.index.embedded.connection import Connection
-    from es_dedup.model import Scope
-    from es_dedup.model.cluster_lists import ClusterQuery, Place
 
 
 CLUSTERS_PER_QUERY: Final = 500
