@@ -60,7 +60,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
     at_hand = corpus.folder is None and native.core is not None  # weighed where they are
     nothing = np.zeros(0, dtype=np.int64)
     samples = [PostingSample.of(unpack([]), nothing, corpus.place_keys[:0], nothing, corpus.days[:0])]
-    numbered = [np.zeros((0, 3), dtype=np.int64)]
+    numbered = [np.zeros((3, 0), dtype=np.int64)]
     known: dict[str, int] = {}
     site_of = np.array([known.setdefault(site, len(known)) for site in corpus.sites], dtype=np.int64)
     in_memory: tuple[RowFeatures, ...] = ()
@@ -88,7 +88,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             samples.append(PostingSample.of(whole, rows, keys, site_of[first + rows], days))
         sample = PostingSample.joined(samples)
         placeholders = np.union1d(
-            sample.placeholders(), form_titles(sample.title_sums, np.concatenate(numbered))
+            sample.placeholders(), form_titles(sample.title_sums, np.concatenate(numbered, axis=1))
         )
         sample = sample._replace(titled=sample.titled & ~np.isin(sample.title_sums, placeholders))
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]

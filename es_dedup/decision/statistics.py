@@ -356,16 +356,19 @@ def _are_unlike(fingerprints: NDArray[np.uint64], bits: int) -> bool:
 
 
 def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-    """Clauses with numbers: the page of each, the clause with its numbers masked, and the clause; shape (clauses, 3).
+    """Clauses with numbers of titled pages: the page of each, the clause with its numbers masked, and the clause; shape (3, clauses).
 
     Args:
         cover: features of the pages.
-        rows: of the pages.
+        rows: of the pages, ascending.
         first: number of the first page.
     """
-    at, pages = gather_between(cover.clause_offsets[rows], cover.clause_offsets[rows + 1])
-    found = np.stack((pages + first, cover.clause_masked[at], cover.clauses[at]), axis=1)
-    return np.asarray(found[(cover.clause_masked[at] != 0) & cover.titled[rows][pages]])
+    number_of = np.full(len(cover), -1)
+    number_of[rows] = np.where(cover.titled[rows], np.arange(first, first + len(rows)), -1)
+    at = np.flatnonzero(cover.clause_masked)
+    pages = number_of[np.searchsorted(cover.clause_offsets, at, side="right") - 1]
+    found = np.stack((pages, cover.clause_masked[at], cover.clauses[at]))
+    return np.asarray(found[:, pages >= 0])
 
 
 def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -378,21 +381,19 @@ def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArr
         titles: of each page, see ``_title_sums``.
         numbered: see ``numbered_clauses``.
     """
-    _, title, count = np.unique(titles, return_inverse=True, return_counts=True)
-    _, kind, everywhere = np.unique(numbered[:, 1], return_inverse=True, return_counts=True)
-    many = count[title[numbered[:, 0]]] >= PLACEHOLDER_FROM
-    page, masked, clause = numbered[many].T
-    clauses = np.column_stack((titles[page], masked))
-    _, first, field, held = np.unique(
-        clauses, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
-    pages = np.bincount(np.unique(np.column_stack((field.ravel(), page)), axis=0)[:, 0])
-    numbers, same = np.unique(np.column_stack((field.ravel(), clause)), axis=0, return_counts=True)
+    known, title, count = np.unique(titles, return_inverse=True, return_counts=True)
+    kinds, everywhere = np.unique(numbered[1], return_counts=True)
+    page, masked, clause = numbered[:, count[title[numbered[0]]] >= PLACEHOLDER_FROM]
+    # each key has a number in its upper half, and a hash or another number in its lower one
+    keys, field, held = np.unique(title[page] << HASH_BITS | masked, return_inverse=True, return_counts=True)
+    of, kind = keys >> HASH_BITS, np.searchsorted(kinds, keys & (2**HASH_BITS - 1))
+    pages = np.bincount(np.unique(field << HASH_BITS | page) >> HASH_BITS)
+    numbers, same = np.unique(field << HASH_BITS | clause, return_counts=True)
     most = np.zeros_like(pages)
-    np.maximum.at(most, numbers[:, 0], same)
-    form = (np.bincount(numbers[:, 0]) >= PLACEHOLDER_FROM) & (2 * most <= pages)
-    form &= (2 * pages > count[title[page[first]]]) & (2 * held >= everywhere[kind[many][first]])
-    return np.unique(clauses[first[form], 0])
+    np.maximum.at(most, numbers >> HASH_BITS, same)
+    form = (np.bincount(numbers >> HASH_BITS) >= PLACEHOLDER_FROM) & (2 * most <= pages)
+    form &= (2 * pages > count[of]) & (2 * held >= everywhere[kind])
+    return np.unique(known[of[form]])
 
 
 def spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
