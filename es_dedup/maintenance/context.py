@@ -127,13 +127,18 @@ class MaintenanceContext:
     def indices(self, target: str | None = None) -> dict[str, SourceFields]:
         """Concrete source indices with the fields they are read by: of one attached target, or of all.
 
+        An index that belongs to several targets is read by the fields of the last one in the order of their names.
+
         Raises:
             NotAttached: there is no such attachment.
         """
-        found = [each for each in self.attachments if target in (None, each.target)]
+        attachments = self.attachments
+        found = [each for each in attachments if target in (None, each.target)]
         if target is not None and not found:
-            raise NotAttached(target, tuple(each.target for each in self.attachments))
-        return {name: each.fields for each in found for name in self.source_index.indices(each.target)}
+            raise NotAttached(target, tuple(each.target for each in attachments))
+        names = {each.target: self.source_index.indices(each.target) for each in attachments}
+        by_index = {name: each.fields for each in attachments for name in names[each.target]}
+        return {name: by_index[name] for each in found for name in names[each.target]}
 
     def note_indices(self) -> None:
         """Note which concrete indices the attached targets stand for now, see ``left_indices``."""
@@ -163,17 +168,19 @@ class MaintenanceContext:
     def fields_of(self, page_ids: Iterable[str]) -> dict[str, SourceFields]:
         """How each page's document is read; pages of no attached index are absent.
 
-        The server is asked only where the name of an index does not show to which target it belongs, as behind an alias.
+        The server is asked only where the name of an index does not show to which target it belongs, as behind an alias, or targets are
+        read by different fields.
         """
         by_page = {page_id: index_of(page_id) for page_id in page_ids}
         indices = set(by_page.values()) - {""}
         by_index: dict[str, SourceFields] = {}
-        for attachment in reversed(self.attachments):
+        attachments = self.attachments
+        for attachment in attachments:
             patterns = attachment.target.split(",")
             named = [index for index in indices if any(fnmatchcase(index, each) for each in patterns)]
             by_index |= dict.fromkeys(named, attachment.fields)
-        if indices - by_index.keys():
-            by_index = self.indices() | by_index
+        if indices - by_index.keys() or len({each.fields for each in attachments}) > 1:
+            by_index |= self.indices()
         return {page_id: by_index[index] for page_id, index in by_page.items() if index in by_index}
 
     def put_dead_letters(self, reasons: Mapping[str, str], task: str, attempts: int = 1) -> None:

@@ -9,10 +9,11 @@ from elasticsearch.helpers import bulk
 
 from es_dedup.collapse import DedupSearch
 from es_dedup.errors import ConfigError, IndexRefused
-from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.documents import ingest
 from es_dedup.maintenance.purge import purge
 from es_dedup.maintenance.runner import Runner, run_follow, start_follow
 from tests.hooked import FIELDS, Inline, action_of, clusters, dedup_fields, five
@@ -257,3 +258,27 @@ def test_what_comes_across_pages_of_a_closed_index_goes_on_without_them(
         followed(site)
         assert audit(site).clean
         assert clusters(client, alias) == {frozenset({f"story-{n}", f"copy-{n}"}) for n in range(2)}
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["name", "alias"])
+def test_an_index_of_two_targets_is_read_by_the_fields_of_one(
+    client: Elasticsearch, address: str, name: str, alias: str, exact: bool
+) -> None:
+    """Of the last one in the order of their names, whatever reads it."""
+    index, other = f"{name}-000001", f"{name}-000002"
+    client.indices.create(index=index, aliases={alias: {}})
+    sources = {each["_id"]: each["_source"] for each in five(index)}
+    for key, source in sources.items():
+        client.index(index=index, id=key, document={"text": "the same for all", "article": source["text"]})
+        client.index(index=other, id=key, document=source)
+    with open_context(address, settings()) as site:
+        fields = {f"{name}-0*": FIELDS, index if exact else alias: SourceFields("article")}
+        for target, each in fields.items():
+            attach(site, target, each, force=True)
+        read = {index: SourceFields("article"), other: FIELDS}
+        ids = [f"{each}/story-0" for each in read]
+        assert site.indices() == site.indices(f"{name}-0*") == read
+        assert [*site.fields_of(ids).values()] == [*read.values()]
+        run(site, "backfill")
+        ingest(site, [f"{index}/{key}" for key in sources], again=True)
+        assert audit(site).clean
