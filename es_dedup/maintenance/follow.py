@@ -420,7 +420,7 @@ class _Follower:
         try:
             counts = ingest_documents(context, found.fields, documents, again=repeats(self._part))
         except BaseException:
-            context.source_index.forget(documents)
+            context.source_index.forget_index(found.index)
             raise
         self.busy |= bool(documents)
         self._decided |= bool(documents)

@@ -166,12 +166,6 @@ class SourceWrites:
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
 
-    def forget(self, documents: Iterable[SourceDocument]) -> None:
-        """Take ``remember`` back."""
-        with self._guard:
-            for each in documents:
-                self._known.pop(each.key.page_id, None)
-
     def forget_index(self, index: str) -> None:
         """Take ``remember`` back for all documents of an index."""
         with self._guard:
