@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -55,16 +54,15 @@ def eval_(
         method: Method to report in addition to the decision rules (default: all).
     """
     _check_methods(session, method or ())
-    ground = _measure(session, labels, corpus, options)
-    found = report(ground.measured, ground.labels, method or None)
+    pairs, measured, left_out = _measure(session, labels, corpus, options)
+    found = report(measured, pairs, method or None)
     decider = decided_by(session.settings)
     session.output.emit(
-        found.as_dict()
-        | {"decided_by": decider, "missing_pages": ground.measured.missing, "left_out": ground.left_out}
+        found.as_dict() | {"decided_by": decider, "missing_pages": measured.missing, "left_out": left_out}
     )
     show_report(session.output, found)
     show_decider(session.output, decider)
-    return name_missing(session, ground.measured.missing, ground.left_out)
+    return name_missing(session, measured.missing, left_out)
 
 
 def tune(
@@ -85,15 +83,14 @@ def tune(
         measure: Sweep method.measure (as named by `explain`); may be repeated.
         max_merged_diff: Best threshold: highest recall with at most this share of merged diff pairs.
     """
-    ground = _measure(session, labels, corpus, options)
-    measured = ground.measured
+    pairs, measured, left_out = _measure(session, labels, corpus, options)
     for name in measure or _main_measures(measured):
         threshold = measured.thresholds.get(name)
         now = threshold.value if threshold else None
         settings = [f"{name.partition('.')[0]}.{threshold.key}"] if threshold else []
         try:
             found = tune_(
-                ground.labels,
+                pairs,
                 measured.measures,
                 _axis_of(measured, name),
                 current=now,
@@ -105,7 +102,7 @@ def tune(
         session.output.emit({"measure": name, "now": now, "settings": settings, **found.as_dict()})
         shown = "" if now is None else f", now {now:g} ({', '.join(settings)})"
         show_sweep(session.output, f"{name}: best threshold {found.chosen:.4g}{shown}", found)
-    return name_missing(session, measured.missing, ground.left_out)
+    return name_missing(session, measured.missing, left_out)
 
 
 def labels(
@@ -155,24 +152,17 @@ def _import_labels(session: Session, source: Path) -> None:
     session.output.note(f"{count:,} of {len(given):,} labels taken over")
 
 
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """Labels, what the index says of them, and what could not be read."""
-
-    labels: tuple[LabelledPair, ...]
-    measured: Measured
-    left_out: int
-
-
-def _measure(session: Session, labels: Path, corpus: list[str], options: ReadOptions) -> _Ground:
-    """Measure the index on the labelled pairs."""
+def _measure(
+    session: Session, labels: Path, corpus: list[str], options: ReadOptions
+) -> tuple[tuple[LabelledPair, ...], Measured, int]:
+    """The labelled pairs, what an index of the corpus says of them, and how many inputs were left out."""
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
     with session.scratch() as dedup, session.progress() as progress:
         done = dedup.scan(intake.pages(), progress=progress)
         measured = measure_(dedup, pairs, progress.counter("verify"))
     check_labels(labels, pairs, measured.missing)
-    return _Ground(pairs, measured, intake.failed + len(done.failed))
+    return pairs, measured, intake.failed + len(done.failed)
 
 
 def check_labels(labels: Path, pairs: Sequence[LabelledPair], missing: Sequence[str]) -> None:

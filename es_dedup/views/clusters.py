@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from es_dedup.model import Member, Relation
+from es_dedup.model import Relation
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary
 from es_dedup.views import overrides
 from es_dedup.views.frame import Visitor, path
@@ -30,21 +30,6 @@ ORDERS: Final = {
 RELATIONS: Final = {"": "any", Relation.EXACT: "exact", Relation.DUPLICATE: "duplicate"}
 
 
-class ClusterRow(NamedTuple):
-    """A cluster of a list, and its canonical document; None where another process has just removed it."""
-
-    summary: ClusterSummary
-    record: FeatureRecord | None
-
-
-class MemberRow(NamedTuple):
-    """A page of a cluster; ``no_time``: another one of its day has a time of publication, and stands before it for that reason."""
-
-    member: Member
-    record: FeatureRecord
-    no_time: bool
-
-
 def listed(reader: IndexReader, visitor: Visitor, query: ClusterQuery, after: str | None) -> bytes:
     """Clusters in an order, ``LISTED`` at a time, below a form with the filters."""
     found = reader.list_clusters(query, after=after, limit=LISTED + 1)
@@ -62,10 +47,12 @@ def listed(reader: IndexReader, visitor: Visitor, query: ClusterQuery, after: st
     )
 
 
-def cluster_rows(reader: IndexReader, shown: Sequence[ClusterSummary]) -> list[ClusterRow]:
-    """Clusters with their canonical documents."""
+def cluster_rows(
+    reader: IndexReader, shown: Sequence[ClusterSummary]
+) -> list[tuple[ClusterSummary, FeatureRecord | None]]:
+    """Clusters with their canonical documents; None where another process has just removed it."""
     records = reader.records_of(each.canonical for each in shown)
-    return [ClusterRow(each, records.get(each.canonical)) for each in shown]
+    return [(each, records.get(each.canonical)) for each in shown]
 
 
 def fields(query: ClusterQuery) -> dict[str, object]:
@@ -94,9 +81,10 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
     dated = dict(others[offset : offset + MEMBERS])
     found = reader.cluster(name, evidence_of=dated)
     members = {each.page_id: each for each in found.members}
+    # of days with a time of publication: a page without one stands behind these for that reason, and says so
     timed = {each.published[:10] for each in dated.values() if _has_time(each)}
     rows = [
-        MemberRow(members[each], record, not _has_time(record) and record.published[:10] in timed)
+        (members[each], record, not _has_time(record) and record.published[:10] in timed)
         for each, record in dated.items()
         if each in members
     ]
@@ -107,7 +95,7 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
         cluster=found,
         canonical=reader.record(found.canonical),
         rows=rows,
-        graph=cluster_graph(found, [(row.member, row.record) for row in rows]),
+        graph=cluster_graph(found, [(member, record) for member, record, _ in rows]),
         order=reader.settings_with({}).cluster,
         decided=overrides.of_pages(reader, (found.canonical, *members)),
         following=path("clusters", name, offset=offset + MEMBERS) if more else "",

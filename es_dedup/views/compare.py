@@ -43,14 +43,6 @@ class MethodRow:
     reason: str = ""
 
 
-class CoverageBar(NamedTuple):
-    """How much of a page stands in the other one, and how much decided; in [0, 1]."""
-
-    role: int
-    share: float
-    threshold: float | None
-
-
 @dataclass(frozen=True, slots=True)
 class PairView:
     """A pair as shown.
@@ -59,7 +51,7 @@ class PairView:
         sides: both pages.
         relation: between them, as decided.
         lines: the decision in words.
-        bars: coverage of both pages; empty where it was not measured.
+        bars: of each page how much of it stands in the other one, and the threshold that decided, in [0, 1]; empty where this was not measured.
         rows: of each text the parts that are shown side by side, and whether they are the same.
         more: characters of each text that are not shown.
         methods: what each method says.
@@ -70,7 +62,7 @@ class PairView:
     sides: tuple[PageView, PageView]
     relation: str
     lines: Sequence[str]
-    bars: Sequence[CoverageBar]
+    bars: Sequence[tuple[float, float | None]]
     rows: Sequence[tuple[bool, tuple[Pieces, Pieces]]]
     more: tuple[int, int]
     methods: Sequence[MethodRow]
@@ -121,17 +113,14 @@ def pair_of(
     )
 
 
-def _bars(decision: PairDecision) -> list[CoverageBar]:
+def _bars(decision: PairDecision) -> list[tuple[float, float | None]]:
     """Coverage of both pages; the better covered one has to reach another threshold than the other one."""
     if decision.shares is None:
         return []
     better, lesser = thresholds_of_coverage(decision)
     left_is_better = decision.shares[0] >= decision.shares[1]
     thresholds = (better, lesser) if left_is_better else (lesser, better)
-    return [
-        CoverageBar(role, share, threshold)
-        for role, (share, threshold) in enumerate(zip(decision.shares, thresholds, strict=True))
-    ]
+    return list(zip(decision.shares, thresholds, strict=True))
 
 
 def _skipped(reasons: Mapping[str, str], language: str) -> Iterable[MethodRow]:

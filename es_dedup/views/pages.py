@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.views import overrides
 from es_dedup.views.compare import CHARS, PageView, pair_of
@@ -12,18 +12,9 @@ from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.index.records import FeatureRecord
 
 CANDIDATES: Final = 20
 """Candidates of a page that are decided and shown."""
-
-
-class CandidateRow(NamedTuple):
-    """A candidate of a page, and what was decided of it."""
-
-    record: FeatureRecord
-    relation: str
-    decision: str
 
 
 def pair(
@@ -64,7 +55,7 @@ def page(reader: IndexReader, visitor: Visitor, page_id: str, done: str, feature
     for name in reader.candidates(page_id)[:CANDIDATES]:
         decision = reader.explain(page_id, name)
         said = decision.explained(visitor.language)[2 if decision.overrides else 0]
-        candidates.append(CandidateRow(reader.record(name), str(decision.relation), said))
+        candidates.append((reader.record(name), str(decision.relation), said))
     return console_page(
         "page",
         visitor,

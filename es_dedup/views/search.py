@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.views.frame import Visitor, path
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import SearchHit
 
 LISTED: Final = 50
 """Hits of a page."""
@@ -24,15 +22,6 @@ LONGEST: Final = 25
 _WORD: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|[^\W\u3400-\u9fff\uf900-\ufaff]+")
 
 
-class HitRow(NamedTuple):
-    """A hit, its page, and parts of texts, each with whether it was searched for."""
-
-    hit: SearchHit
-    record: FeatureRecord | None
-    title: list[tuple[str, bool]]
-    snippet: list[tuple[str, bool]]
-
-
 def search(reader: IndexReader, visitor: Visitor, query: str, offset: int) -> bytes:
     """Hits of a full-text search, one for each cluster; without a query, what to do."""
     if not query.strip():
@@ -42,7 +31,7 @@ def search(reader: IndexReader, visitor: Visitor, query: str, offset: int) -> by
     records, texts = reader.records_of(ids), reader.texts_of(ids)
     words = pattern_of(query)
     rows = [
-        HitRow(
+        (
             hit,
             records.get(hit.page_id),
             marked(hit.title or hit.url or hit.page_id, words),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.decision.thresholds import PRESETS, preset_thresholds, thresholds_of
 from es_dedup.evaluation import wilson
 from es_dedup.evaluation.agreement import agreed_labels
-from es_dedup.evaluation.settings_change import PairChange, SettingsChange, settings_change
+from es_dedup.evaluation.settings_change import PairChange, settings_change
 from es_dedup.settings.decision import DecisionConfig, ThresholdsConfig
 from es_dedup.settings.loading import written
 from es_dedup.settings.recorded import decision_differences, decision_settings
@@ -55,25 +56,6 @@ def _value(text: str) -> Any:
     return text
 
 
-class ThresholdRow(NamedTuple):
-    """A threshold of the decision rules: its values in force and of the preset, and the one that is tried."""
-
-    name: str
-    meaning: str
-    in_force: str
-    of_preset: str
-    tried: str
-
-
-class Moves(NamedTuple):
-    """What becomes of pairs and pages with the tried settings, counted; ``share`` of the pages, as an interval, where not all were compared."""
-
-    joined: int
-    parted: int
-    other: int
-    share: tuple[float, float] | None
-
-
 def tune(reader: Deduplicator, visitor: Visitor, changes: Mapping[str, Any]) -> bytes:
     """A form for other settings, and what they would change; who may write can apply them.
 
@@ -98,7 +80,8 @@ def tune(reader: Deduplicator, visitor: Visitor, changes: Mapping[str, Any]) -> 
         differences=[(each.name, written(each.recorded), written(each.current)) for each in differences],
         settings=json.dumps(changes, ensure_ascii=False),
         change=change,
-        moves=change and _moves(change),
+        steps=Counter(each.step for each in change.changed) if change else {},
+        share=wilson(change.concerned, change.pages) if change and change.pages < change.stored else None,
         listed=LISTED,
         labelled=_pairs(reader, change.labelled if change else ()),
         changed=_pairs(reader, sorted(change.changed, key=lambda each: not each.step) if change else ()),
@@ -132,23 +115,16 @@ def _form(settings: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
         "other": other,
         "value": value if isinstance(value, str) else json.dumps(value),
         "thresholds": [
-            ThresholdRow(
-                THRESHOLDS + name,
-                meaning,
-                written(getattr(in_force, name)),
-                written(getattr(of_preset, name)),
-                written(changes.get(THRESHOLDS + name)),
-            )
+            {
+                "name": THRESHOLDS + name,
+                "meaning": meaning,
+                "in_force": written(getattr(in_force, name)),
+                "of_preset": written(getattr(of_preset, name)),
+                "tried": written(changes.get(THRESHOLDS + name)),
+            }
             for name, meaning in descriptions(ThresholdsConfig).items()
         ],
     }
-
-
-def _moves(change: SettingsChange) -> Moves:
-    joined = sum(each.step > 0 for each in change.changed)
-    parted = sum(each.step < 0 for each in change.changed)
-    share = wilson(change.concerned, change.pages) if change.pages < change.stored else None
-    return Moves(joined, parted, len(change.changed) - joined - parted, share)
 
 
 def _pairs(

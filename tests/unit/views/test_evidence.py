@@ -19,10 +19,10 @@ BOTH = re.compile(r"not merged, \S+ (?:contains|is contained in) \S+; (\d+) % of
 def outcome(pair: PairDecision) -> str:
     """Which of the sentences is said of a pair, which must be true of its numbers."""
     said, shares = pair.explanation[0], [int(share * 100 + 1e-9) for share in pair.shares or ()]
-    reached = [bar.threshold is None or bar.share >= bar.threshold for bar in _bars(pair)]
+    reached = [threshold is None or share >= threshold for share, threshold in _bars(pair)]
     if pair.overrides:
         assert re.search(r": (not )?merged$", said)
-        assert all(bar.threshold is None for bar in _bars(pair))
+        assert all(threshold is None for _, threshold in _bars(pair))
         return "overridden"
     if pair.relation is Relation.DUPLICATE:
         better, lesser = (ENOUGH.search(said) or pytest.fail(said)).groups()
