@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, time
 from email.utils import parsedate_to_datetime
 from typing import Final
 
@@ -83,8 +83,7 @@ def parse_moment(text: str, *, month_first: bool = False) -> datetime | None:
     if found := _MOMENT.search(text):
         return _build(*found.groups())
     if found := _COMPACT.match(text):
-        year, month, day, hour, minute, second = found.groups()
-        return _build(year, month, day, hour, minute, second, None)
+        return _build(*found.groups())
     if re.match(r"^[A-Z][a-z]{2}, \d", text):
         try:
             moment = parsedate_to_datetime(text)
@@ -100,7 +99,7 @@ def labelled_moment(text: str) -> datetime | None:
     if found := _LABELLED.search(text):
         return _build(*found.groups())
     if short := _LABELLED_SHORT.search(text):
-        return _build(f"20{short[1]}", short[2], short[3], short[4], short[5], None, None)
+        return _build(f"20{short[1]}", *short.groups()[1:])
     return None
 
 
@@ -108,7 +107,7 @@ def url_moment(url: str) -> datetime | None:
     """The day in a URL's path (``/2026/03/04/``, ``/20260304/``, ``t20260304_``), or None."""
     for pattern in _URL_DAY:
         if found := pattern.search(url[:2000]):
-            return _build(found[1], found[2], found[3], None, None, None, None)
+            return _build(*found.groups())
     return None
 
 
@@ -117,7 +116,7 @@ def _with_a_name(text: str) -> datetime | None:
     for found in _NAMED_DAY.finditer(text):
         name, day, year = found.group(1, 2, 3) if found[1] else found.group(5, 4, 6)
         if month := _MONTH_OF.get(name.lower()):
-            return _build(year, str(month), day, None, None, None, None)
+            return _build(year, str(month), day)
     return None
 
 
@@ -125,36 +124,20 @@ def _in_numbers(text: str, *, month_first: bool) -> datetime | None:
     found = _NUMBERED_DAY.search(text)
     if not found:
         short = _SHORT_YEAR.match(text)
-        return _build(f"20{short[3]}", short[2], short[1], None, None, None, None) if short else None
+        return _build(f"20{short[3]}", short[2], short[1]) if short else None
     day, separator, month, year, *clock = found.groups()
     if int(month) > _MONTHS_A_YEAR or (month_first and separator == "/" and int(day) <= _MONTHS_A_YEAR):
         day, month = month, day
-    hour, minute, second = clock
-    return _build(year, month, day, hour, minute, second, None)
+    return _build(year, month, day, *clock)
 
 
-def _build(
-    year: str,
-    month: str,
-    day: str,
-    hour: str | None,
-    minute: str | None,
-    second: str | None,
-    zone: str | None,
-) -> datetime | None:
+def _build(year: str, month: str, day: str, *clock: str | None) -> datetime | None:
+    """The moment of these parts; ``clock`` has hours, minutes, seconds and the zone, as far as a text names them."""
+    hour, minute, second, zone = [*clock, None, None, None, None][:4]
     try:
-        clock = (int(hour or 0), int(minute or 0), int(second or 0))
-        moment = datetime(int(year), int(month), int(day), *clock, tzinfo=_zone(zone))
+        offset = time.fromisoformat(f"00:00{zone}").tzinfo if zone else None
+        hours = (int(hour or 0), int(minute or 0), int(second or 0))
+        moment = datetime(int(year), int(month), int(day), *hours, tzinfo=offset)
     except (ValueError, OverflowError):
         return None
     return moment if FIRST_YEAR <= moment.year <= LAST_YEAR else None
-
-
-def _zone(zone: str | None) -> timezone | None:
-    if not zone:
-        return None
-    if zone == "Z":
-        return UTC
-    digits = zone[1:].replace(":", "")
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(-offset if zone[0] == "-" else offset)
