@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 
 from es_dedup import Settings
-from es_dedup.batch.featurise import CHUNK_PAGES, make_chunk
+from es_dedup.batch.featurise import CHUNK_PAGES, content_of, make_chunk
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.extraction.language import language_of
@@ -67,7 +67,8 @@ def measure(pages: Sequence[Page], rounds: int) -> dict[str, float]:
 def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
     """Run every step on a chunk and add up its time."""
     settings = Settings(workers=1)
-    texts, titles = [page.text or "" for page in pages], [page.title or "" for page in pages]
+    contents = [content_of(page, settings.extraction)[0] for page in pages]
+    texts, titles = [each.text for each in contents], [each.title for each in contents]
 
     def timed(step: str, call: Callable[[], Any]) -> Any:
         normalised_pages.cache_clear()

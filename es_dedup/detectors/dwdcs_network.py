@@ -86,10 +86,10 @@ class Merger:
 
     def __init__(self, synonyms: Synonyms, min_overlap: float) -> None:
         self._synonyms, self._min_overlap = synonyms, min_overlap
-        self._places: dict[str, NDArray[np.int64]] = {}
         self._names: dict[int, str] = {}
-        # whether each word is one concept with another one, by its place; -1: not asked yet
-        self._relates = np.full(len(synonyms.order), -1, dtype=np.int8)
+        # by a word's place: the places of the words that are one concept with it, and how many these are; -1: not asked yet
+        self._related = np.empty(len(synonyms.order), dtype=np.object_)
+        self._counts = np.full(len(synonyms.order), -1, dtype=np.int64)
 
     def __bool__(self) -> bool:
         return bool(self._synonyms.groups)
@@ -145,23 +145,17 @@ class Merger:
         """Con(p): a word with its synonyms (formula 5)."""
         return self._synonyms.concept(word)
 
-    def _related_places(self, word: str) -> NDArray[np.int64]:
-        found = self._places.get(word)
-        if found is None:
-            places = [self._synonyms.order[other] for other in self.related(word)]
-            found = self._places[word] = np.array(places, dtype=np.int64)
-        return found
-
     def pairs(self, words: WordBatch, known: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
         at, places = known
-        for number in np.flatnonzero(self._relates[places] < 0).tolist():
-            self._relates[places[number]] = bool(self.related(words.vocabulary[at[number]]))
-        some = self._relates[places] > 0
+        for number in np.flatnonzero(self._counts[places] < 0).tolist():
+            related = [self._synonyms.order[other] for other in self.related(words.vocabulary[at[number]])]
+            self._related[places[number]] = np.array(related, dtype=np.int64)
+            self._counts[places[number]] = len(related)
+        some = self._counts[places] > 0
         at, places = at[some], places[some]
-        related = [self._related_places(words.vocabulary[number]) for number in at.tolist()]
-        left = np.repeat(at, [len(each) for each in related])
-        wanted, order = np.concatenate((*related, at[:0])), np.argsort(places)
+        left = np.repeat(at, self._counts[places])
+        wanted, order = np.concatenate((*self._related[places], at[:0])), np.argsort(places)
         found = np.searchsorted(places, wanted, sorter=order)
         right = np.append(at[order], -1)[found]
         later = (np.append(places[order], -1)[found] == wanted) & (right > left)
