@@ -26,7 +26,12 @@ def measure(
 ) -> tuple[_Ints, NDArray[np.float64], _Ints, NDArray[np.float64]]: ...
 def bitmap_of(known: _Words | _Longs) -> _Longs: ...
 def find(
-    known: NDArray[Any], values: NDArray[Any], starts: NDArray[np.int32], shift: int, seen: _Longs
+    known: NDArray[Any],
+    values: NDArray[Any],
+    starts: NDArray[np.int32],
+    shift: int,
+    seen: _Longs,
+    threads: int,
 ) -> tuple[_Ints, _Ints]: ...
 def shared_terms(
     query: _Ints,

@@ -82,12 +82,8 @@ class Column:
 
     def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
         """How many elements of each of these rows, which ascend within a row, are at most the bound of the same place."""
-        if self._file is None:
-            offsets, at = self.offsets, rows
-            values = self._parts[0]
-        else:
-            distinct, at = np.unique(rows, return_inverse=True)
-            values, offsets = self.take(distinct)
+        distinct, at = np.unique(rows, return_inverse=True)
+        values, offsets = self.take(distinct)
         above = np.uint64(32)  # with the row above the value, elements ascend over all rows
         ordered = (owners_of(offsets).astype(np.uint64) << above) | values
         wanted = (at.astype(np.uint64) << above) | bounds

@@ -166,7 +166,8 @@ def find(
     if native.core and (buckets or len(values) >= FEW):
         ranges = buckets or Buckets.of(known, bits)
         given = np.ascontiguousarray(values)
-        at, place = native.core.find(known, given, ranges.starts, ranges.shift, ranges.seen)
+        threads = native.threads()
+        at, place = native.core.find(known, given, ranges.starts, ranges.shift, ranges.seen, threads)
         return at, place
     place = np.searchsorted(known, values)
     place[place == len(known)] = 0

@@ -41,7 +41,7 @@ mod es_dedup_native {
 
     /// Raised when any function takes or gives anything else than before, other results too; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 9;
+    const INTERFACE: u32 = 10;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
@@ -189,17 +189,18 @@ mod es_dedup_native {
         starts: Array<'py, i32>,
         shift: u32,
         seen: Array<'py, u64>,
+        threads: usize,
     ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, i64>)> {
         fn found<'py, T: Element + Copy + Ord + Into<u64> + Sync>(
             py: Python<'py>,
             known: &Array<'py, T>,
             values: &Array<'py, T>,
-            (starts, shift, seen): (&[i32], u32, &[u64]),
+            (starts, shift, seen, threads): (&[i32], u32, &[u64], usize),
         ) -> PyResult<(Vec<i64>, Vec<i64>)> {
             let (known, values) = (known.as_slice()?, values.as_slice()?);
-            without_lock(py, || search::find(known, values, starts, shift, seen))
+            without_lock(py, || search::find(known, values, starts, shift, seen, threads))
         }
-        let given = (starts.as_slice()?, shift, seen.as_slice()?);
+        let given = (starts.as_slice()?, shift, seen.as_slice()?, threads);
         let (at, places) = match (&known, &values) {
             (Hashes::Short(known), Hashes::Short(values)) => found(py, known, values, given)?,
             (Hashes::Long(known), Hashes::Long(values)) => found(py, known, values, given)?,

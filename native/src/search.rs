@@ -6,6 +6,8 @@ pub const FILTER_BITS: u32 = 22;
 const FILTER: u64 = (1 << FILTER_BITS) - 1;
 /// Query rows that a thread works on at a time.
 const PART: usize = 512;
+/// Values that a thread looks up at a time.
+const VALUES: usize = 1 << 16;
 
 /// A bit for each lowest `FILTER_BITS` bits that occur, 64 to a word; it fits into a near cache.
 pub fn bitmap_of<T: Copy + Into<u64>>(known: &[T]) -> Vec<u64> {
@@ -21,28 +23,34 @@ pub fn bitmap_of<T: Copy + Into<u64>>(known: &[T]) -> Vec<u64> {
 ///
 /// `starts`: where the known values of each bucket begin; a value's bucket is `value >> shift`. `seen`: `bitmap_of` the known
 /// values.
-pub fn find<T: Copy + Ord + Into<u64>>(
+pub fn find<T: Copy + Ord + Into<u64> + Sync>(
     known: &[T],
     values: &[T],
     starts: &[i32],
     shift: u32,
     seen: &[u64],
+    threads: usize,
 ) -> (Vec<i64>, Vec<i64>) {
-    let (mut at, mut places) = (Vec::new(), Vec::new());
-    for (element, value) in values.iter().enumerate() {
-        let number = (*value).into();
-        let bit = number & FILTER;
-        if seen[(bit >> 6) as usize] >> (bit & 63) & 1 == 0 {
-            continue;
+    let some = ranges(values.len(), VALUES);
+    let found = in_threads(values.len().div_ceil(VALUES), threads, |part| {
+        let (mut at, mut places) = (Vec::new(), Vec::new());
+        for element in some(part) {
+            let number = values[element].into();
+            let bit = number & FILTER;
+            if seen[(bit >> 6) as usize] >> (bit & 63) & 1 == 0 {
+                continue;
+            }
+            let bucket = (number >> shift) as usize;
+            let (first, last) = (starts[bucket] as usize, starts[bucket + 1] as usize);
+            if let Ok(place) = known[first..last].binary_search(&values[element]) {
+                at.push(element as i64);
+                places.push((first + place) as i64);
+            }
         }
-        let bucket = (number >> shift) as usize;
-        let (first, last) = (starts[bucket] as usize, starts[bucket + 1] as usize);
-        if let Ok(place) = known[first..last].binary_search(value) {
-            at.push(element as i64);
-            places.push((first + place) as i64);
-        }
-    }
-    (at, places)
+        (at, places)
+    });
+    let (at, places): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    (at.concat(), places.concat())
 }
 
 /// The postings that answer: element `i` is a term that row `query[i]` asks for, answered by `counts[i]` of `owners` from `starts[i]`.

@@ -58,7 +58,7 @@ proptest! {
         known.sort_unstable();
         known.dedup();
         let starts = [0, known.partition_point(|&value| value < 4096) as i32, known.len() as i32];
-        let (at, places) = find(&known, &values, &starts, 12, &bitmap_of(&known));
+        let (at, places) = find(&known, &values, &starts, 12, &bitmap_of(&known), 2);
         let wanted: Vec<i64> = (0..values.len() as i64).filter(|&at| known.contains(&values[at as usize])).collect();
         prop_assert_eq!(&at, &wanted);
         for (at, place) in at.iter().zip(places) {
