@@ -36,7 +36,7 @@ MIN_POSTINGS: Final = 3
 SAMPLED_POSTINGS: Final = 16
 LEARN_PAGES: Final = 100_000  # bounds memory; template shows in a sample as well
 # 256 bits for a dozen title terms: two unlike titles overlap by chance in about 5 %
-SIGNATURE_WORDS: Final = 4
+SIGNATURE_BITS: Final = 256
 # mean title overlap of neighbouring postings; chance lies below the first
 TITLE_UNLIKE, TITLE_ALIKE = 0.08, 0.20
 LINK_LOW, LINK_HIGH = 0.30, 0.60  # share of postings in which the feature holds a word of the title
@@ -331,12 +331,10 @@ def _look_up(
 
 
 def title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
-    """One bit per title term, shape (pages, SIGNATURE_WORDS)."""
-    signatures = np.zeros((len(cover), SIGNATURE_WORDS), dtype=np.uint64)
-    word = (cover.titles >> np.uint32(6)) % np.uint32(SIGNATURE_WORDS)
-    bit = np.uint64(1) << (cover.titles & np.uint32(63)).astype(np.uint64)
-    np.bitwise_or.at(signatures, (owners_of(cover.title_offsets), word.astype(np.int64)), bit)
-    return signatures
+    """One bit per title term, in words of 64; shape (pages, 4)."""
+    bits = np.zeros((len(cover), SIGNATURE_BITS), dtype=np.bool_)
+    bits[owners_of(cover.title_offsets), cover.titles % np.uint32(SIGNATURE_BITS)] = True
+    return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
 
 
 def _title_sums(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -360,15 +358,14 @@ def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) 
 
     Args:
         cover: features of the pages.
-        rows: of the pages, ascending.
+        rows: of the pages.
         first: number of the first page.
     """
-    number_of = np.full(len(cover), -1)
-    number_of[rows] = np.where(cover.titled[rows], np.arange(first, first + len(rows)), -1)
-    at = np.flatnonzero(cover.clause_masked)
-    pages = number_of[np.searchsorted(cover.clause_offsets, at, side="right") - 1]
-    found = np.stack((pages, cover.clause_masked[at], cover.clauses[at]))
-    return np.asarray(found[:, pages >= 0])
+    (titled,) = np.nonzero(cover.titled[rows])
+    at, pages = gather_between(cover.clause_offsets[rows[titled]], cover.clause_offsets[rows[titled] + 1])
+    numbered = cover.clause_masked[at] != 0
+    at, pages = at[numbered], titled[pages[numbered]]
+    return np.stack((pages + first, cover.clause_masked[at], cover.clauses[at]))
 
 
 def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArray[np.int64]:

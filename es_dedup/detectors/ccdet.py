@@ -412,7 +412,7 @@ def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -
         sites: site mark of each page; empty when unknown.
         config: ``prune`` and its threshold.
     """
-    if config.prune == "site":
+    if config.prune == "site" and any(sites):
         return noise_by_site(table, sites, config.prune_min_pages)
     return np.zeros(0, dtype=np.uint64)
 
