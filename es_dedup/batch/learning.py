@@ -88,7 +88,8 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             samples.append(PostingSample.of(whole, rows, keys, site_of[first + rows], days))
         sample = PostingSample.joined(samples)
         placeholders = np.union1d(
-            sample.placeholders(), form_titles(sample.title_sums, np.concatenate(numbered, axis=1))
+            sample.placeholders(),
+            form_titles(sample.title_sums, sample.sites, np.concatenate(numbered, axis=1)),
         )
         sample = sample._replace(titled=sample.titled & ~np.isin(sample.title_sums, placeholders))
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]

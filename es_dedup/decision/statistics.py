@@ -368,14 +368,16 @@ def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) 
     return np.stack((pages + first, cover.clause_masked[at], cover.clauses[at]))
 
 
-def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArray[np.int64]:
+def form_titles(
+    titles: NDArray[np.int64], sites: NDArray[np.int64], numbered: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Titles of which most pages have one clause, in ``PLACEHOLDER_FROM`` numbers or more, none of them on most of these pages, ascending.
 
-    Such pages are rows of a form. Of a story that is reprinted, most pages have the same number; clauses that count views or
-    comments stand under other titles, too.
+    Such pages are rows of a form if most are of one site. Of a story that is reprinted, most pages have the same number or are of other
+    sites; clauses that count views or comments stand under other titles, too.
 
     Args:
-        titles: of each page, see ``_title_sums``.
+        titles, sites: of each page, see ``_title_sums``; pages whose site is unknown are of one.
         numbered: see ``numbered_clauses``.
     """
     known, title, count = np.unique(titles, return_inverse=True, return_counts=True)
@@ -384,12 +386,17 @@ def form_titles(titles: NDArray[np.int64], numbered: NDArray[np.int64]) -> NDArr
     # each key has a number in its upper half, and a hash or another number in its lower one
     keys, field, held = np.unique(title[page] << HASH_BITS | masked, return_inverse=True, return_counts=True)
     of, kind = keys >> HASH_BITS, np.searchsorted(kinds, keys & (2**HASH_BITS - 1))
-    pages = np.bincount(np.unique(field << HASH_BITS | page) >> HASH_BITS)
-    numbers, same = np.unique(field << HASH_BITS | clause, return_counts=True)
-    most = np.zeros_like(pages)
-    np.maximum.at(most, numbers >> HASH_BITS, same)
-    form = (np.bincount(numbers >> HASH_BITS) >= PLACEHOLDER_FROM) & (2 * most <= pages)
-    form &= (2 * pages > count[of]) & (2 * held >= everywhere[kind])
+
+    def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of each field how many values it has, and how often the most frequent one."""
+        found, counts = np.unique(field << HASH_BITS | values, return_counts=True)
+        most = np.zeros(len(keys), dtype=np.int64)
+        np.maximum.at(most, found >> HASH_BITS, counts)
+        return np.bincount(found >> HASH_BITS), most
+
+    pages, (numbers, same), (_, of_site) = distinct(page)[0], distinct(clause), distinct(sites[page])
+    form = (numbers >= PLACEHOLDER_FROM) & (2 * same <= pages) & (2 * of_site > held)
+    form &= (2 * pages > count[of]) & (2 * held > everywhere[kind])
     return np.unique(known[of[form]])
 
 

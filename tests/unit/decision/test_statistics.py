@@ -260,7 +260,9 @@ def test_a_title_of_pages_that_differ_by_the_number_in_one_clause_says_nothing(
 ) -> None:
     pages = [
         Small(
-            (*WIRE, *(f"本期编号为{100 + each}号" for each in numbers(page))), WIRE[0][:10], site=f"s{page}"
+            (*WIRE, *(f"本期编号为{100 + each}号" for each in numbers(page))),
+            WIRE[0][:10],
+            site=f"s{page // 8}",
         )
         for page in range(12)
     ]
@@ -268,6 +270,8 @@ def test_a_title_of_pages_that_differ_by_the_number_in_one_clause_says_nothing(
     assert len(statistics.placeholders) == form
     assert decide_pair(pages[0], pages[-1], statistics).relation.same is not form
     assert not len(learned(pages[:9]).placeholders), "fewer may be corrected copies"
+    reprints = [replace(page, site=f"s{place // 2}") for place, page in enumerate(pages)]
+    assert not len(learned(reprints).placeholders), "rows of a form are of one site"
     others = [Small(page.lines, title[:10]) for page, title in zip(pages * 2, lines(8, 24), strict=True)]
     assert not len(learned([*pages, *others]).placeholders), (
         "what counts views stands under other titles, too"
