@@ -27,6 +27,7 @@ from es_dedup.batch.decisions import (
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk, changed, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
+from es_dedup.batch.refresh import GROWTH, REFRESHED_PAGES
 from es_dedup.batch.stored_pages import loose_clusters
 from es_dedup.batch.whole_corpus import (
     IN_MEMORY_PAGES,
@@ -56,7 +57,7 @@ WRITE_BYTES: Final = 128 * 2**20
 INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
 FULL_SHARE: Final = 5  # a full run when one page in so many is new since the last one
-# and one in so many is new in this call; else the run would take far longer than the call itself
+# and one in so many is new in this call, or there are twice the pages; else the run would take far longer than the calls themselves
 WORTH_SHARE: Final = 20
 UNFINISHED: Final = (
     "pages of an earlier call that was interrupted are not clustered: run `es-dedup elastic recluster`"
@@ -261,8 +262,10 @@ class Ingest:
             return chunk, replaced
         coming = len(chunk.records.ids) - len(replaced)
         total = self.total + coming
-        # clustering everything takes no longer than this call by far
+        # Clustering everything takes no longer than this call by far, or than all calls since it was done last.
         worth = total <= QUICK_PAGES or WORTH_SHARE * (len(counts.new) + coming) >= total
+        grown = GROWTH * self._lookup().statistics.pages <= total <= REFRESHED_PAGES
+        worth |= grown and not self._unfinished
         self._all_anew |= worth and self._many(coming, whole=True)
         if not self._before and not stored and self._all_anew:
             self._keep(chunk, last=last)

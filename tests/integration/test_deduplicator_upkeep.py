@@ -111,6 +111,18 @@ class TestReplace:
             assert (again.stored, again.repeated + again.unchanged) == (0, 351)
             assert dedup.stats()["pages"] == 300
 
+    def test_pages_added_one_by_one_are_decided_with_statistics_of_at_least_half_of_them(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("es_dedup.batch.ingest.QUICK_PAGES", 20)
+        form = "您好，您在本店购买的商品已经由仓库发出，订单编号为{}号，请您在收到包裹以后当面验收，如有问题请联系客服。"
+        rows = [Page(id=f"row-{n}", text=form.format(70_123 + 77 * n), title="您的订单") for n in range(40)]
+        with Deduplicator.open(":memory:", settings=ALONE) as dedup:
+            for page in (*(story(n) for n in range(40)), *rows):
+                dedup.add(page)
+            assert len(partition(dedup)) == 80, "rows of a form are told apart"
+            assert partition(dedup) == swept(dedup)
+
     def test_a_dry_run_names_the_duplicates_that_the_write_names(self) -> None:
         """Versions before of replaced pages, which are still stored in a dry run, bring nothing together."""
         source = random.Random(1)
