@@ -66,6 +66,24 @@ class MissingExtra(DedupError):
     )
 
 
+@contextmanager
+def needs_extra(extra: str, needed_by: str, package: str = "") -> Iterator[None]:
+    """Import what an extra brings.
+
+    Args:
+        extra: its name.
+        needed_by: what needs it.
+        package: name of the distribution; empty: that of the missing module.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra(package or (error.name or extra).partition(".")[0], extra, needed_by) from error
+
+
 class SparkUnavailable(DedupError):
     """No Spark session could be made."""
 

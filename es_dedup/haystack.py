@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import needs_extra
 from es_dedup.settings import Settings
 from es_dedup.tables.documents import grouped, kept_rows, row_of
 
-try:
+with needs_extra("haystack", "es_dedup.haystack"):
     from haystack import Document, component
-except ImportError as error:
-    raise MissingExtra(error.name or "haystack", "haystack", "es_dedup.haystack") from error
 
 __all__ = ["DocumentDeduplicator"]
 

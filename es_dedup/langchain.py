@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import needs_extra
 from es_dedup.settings import Settings
 from es_dedup.tables.documents import address_of, document_id, grouped, kept_rows, row_of
 
-try:
+with needs_extra("langchain", "es_dedup.langchain"):
     from langchain_core.documents import BaseDocumentTransformer, Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import run_in_executor
-except ImportError as error:
-    raise MissingExtra(error.name or "langchain_core", "langchain", "es_dedup.langchain") from error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

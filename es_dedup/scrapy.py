@@ -26,18 +26,16 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.errors import DedupError, MissingExtra
+from es_dedup.errors import DedupError, needs_extra
 from es_dedup.model import Decision, Outcome, Page
 from es_dedup.model.times import time_given
 from es_dedup.model.values import plain_value
 from es_dedup.tables.documents import decided
 
-try:
+with needs_extra("scrapy", "es_dedup.scrapy"):
     from itemadapter import ItemAdapter
     from scrapy import signals
     from scrapy.exceptions import DropItem
-except ImportError as error:
-    raise MissingExtra(error.name or "scrapy", "scrapy", "es_dedup.scrapy") from error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

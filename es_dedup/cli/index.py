@@ -22,7 +22,7 @@ from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
 from es_dedup.cli.session import MEMORY, Session
 from es_dedup.cli.targets import OutputFile, open_target, output_target
-from es_dedup.errors import MissingExtra, NotAnIndex
+from es_dedup.errors import NotAnIndex, needs_extra
 from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
 from es_dedup.readers.port import JSON_LINES
@@ -308,13 +308,11 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...] | None
 
 
 def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], stream: IO[bytes]) -> int:
-    try:
+    with needs_extra("parquet", "export to Parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
+    from es_dedup.views.rows import FIGURES
 
-        from es_dedup.views.rows import FIGURES
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
     kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(FIGURES, pa.float64())
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns])
     count = 0

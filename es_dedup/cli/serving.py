@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from es_dedup.cli.session import Session
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import needs_extra
 
 if TYPE_CHECKING:
     from es_dedup.serve.tokens import Tokens
@@ -32,10 +32,8 @@ def serve(
     settings, output = session.settings, session.output
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = settings.model_copy(update={"serve": settings.serve.model_copy(update=given)})
-    try:
+    with needs_extra("serve", "es-dedup serve"):
         from es_dedup.serve.server import serve as run
-    except ImportError as error:
-        raise MissingExtra(error.name or "fastapi", "serve", "es-dedup serve") from error
 
     def tell(address: str, tokens: Tokens | None) -> None:
         output.emit({"command": output.command, "address": address})

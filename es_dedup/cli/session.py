@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.cli.group import CommandFailed
 from es_dedup.cli.output import Output
 from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.errors import ConfigError, DedupError, IndexError_, MissingExtra, NotAnIndex, SettingsDiffer
+from es_dedup.errors import ConfigError, DedupError, IndexError_, NotAnIndex, SettingsDiffer, needs_extra
 
 if TYPE_CHECKING:
     import typer
@@ -201,10 +201,8 @@ class Session:
         if not self.remote:
             problem = f"workers need an index on Elasticsearch, http://host:9200/name, not {self.db}"
             raise ConfigError((problem,))
-        try:
+        with needs_extra("celery", "work on other processes (without --inline)", "celery"):
             from es_dedup_tasks import dispatch
-        except ImportError as error:
-            raise MissingExtra("celery", "celery", "work on other processes (without --inline)") from error
         return dispatch
 
     def progress(self) -> ProgressDisplay:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import needs_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,12 +43,8 @@ def connect(
     Raises:
         MissingExtra: opensearch-py is not installed.
     """
-    try:
+    with needs_extra("opensearch", "a server that is not Elasticsearch but OpenSearch", "opensearch-py"):
         from opensearchpy import OpenSearch  # noqa: PLC0415 - of an extra
-    except ImportError as error:
-        raise MissingExtra(
-            "opensearch-py", "opensearch", "a server that is not Elasticsearch but OpenSearch"
-        ) from error
     more: dict[str, Any] = dict(certificates)
     if "basic_auth" in credentials:
         more["http_auth"] = credentials["basic_auth"]
@@ -100,11 +96,9 @@ def is_opensearch(client: Any) -> bool:
 
 
 def _wrapped(client: Any, *, is_async: bool) -> Any:
-    try:
+    with needs_extra("opensearch", "a client for OpenSearch", "elasticsearch"):
         from elastic_transport import NodeConfig  # noqa: PLC0415 - of an extra
         from elasticsearch import AsyncElasticsearch, Elasticsearch  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtra("elasticsearch", "opensearch", "a client for OpenSearch") from error
     made: Any = AsyncElasticsearch if is_async else Elasticsearch
     transport = client.transport
     first: dict[str, Any] = next(iter(transport.hosts or ()), {})

@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import InputError, MissingExtra
+from es_dedup.errors import InputError, needs_extra
 from es_dedup.model.batches import chunked
 from es_dedup.readers.port import JSON_LINES, kind_of
 from es_dedup.readers.reading import records_of
@@ -102,11 +102,9 @@ def _copy_bytes(
 
 
 def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Sequence[IO[bytes]]) -> None:
-    try:
+    with needs_extra("parquet", f"reading {path}"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "parquet", f"reading {path}") from error
     source, row = printable(path), 0
     try:
         with ExitStack() as stack:

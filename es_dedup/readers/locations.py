@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import MissingExtra, needs_extra
 
 if TYPE_CHECKING:
     Source: TypeAlias = "Path | OtherFile"
@@ -79,10 +79,8 @@ class Address(str):
         if "@" in urlsplit(self).netloc:
             problem = "credentials belong into the environment or the storage's own settings, not here"
             raise Unreadable(problem)
-        try:
+        with needs_extra("remote", f"reading {self}"):
             from fsspec.core import url_to_fs
-        except ImportError as error:
-            raise MissingExtra("fsspec", "remote", f"reading {self}") from error
         try:
             with _as_os_errors():
                 filesystem, path = url_to_fs(self)

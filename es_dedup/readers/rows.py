@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import needs_extra
 from es_dedup.readers.port import NO_PAGE, Fields, Problem, ReadOptions, Record, kind_of
 from es_dedup.readers.records import AROUND, USUAL, leads_to, usual_forms
 from es_dedup.readers.streams import lines_of, open_text, plain_problem
@@ -288,11 +288,9 @@ def parquet_records(source: Source, options: ReadOptions) -> Iterator[Record]:
     Raises:
         MissingExtra: without the package pyarrow.
     """
-    try:
+    with needs_extra("parquet", f"reading {source}"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "parquet", f"reading {source}") from error
     row = 0
     try:
         with (

@@ -19,7 +19,7 @@ from zipfile import BadZipFile, ZipFile
 
 import zstandard
 
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import MissingExtra, needs_extra
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.port import NO_PAGE, Problem, ReadOptions, Record
@@ -377,10 +377,8 @@ def _inflated(body: bytes, limit: int) -> bytes:
 
 
 def _unpacked_brotli(body: bytes, limit: int) -> bytes:
-    try:
+    with needs_extra("warc", "reading a body in br"):
         import brotli
-    except ImportError as error:
-        raise MissingExtra("brotli", "warc", "reading a body in br") from error
     try:
         unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
     except brotli.error as error:

@@ -7,16 +7,14 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import MissingExtra, SparkUnavailable
+from es_dedup.errors import SparkUnavailable, needs_extra
 
-try:
+with needs_extra("spark", "es_dedup.spark"):
     import pandas as pd  # noqa: F401 - pyspark needs both for Arrow batches, and brings neither
     import pyarrow as pa  # noqa: F401
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
-except ImportError as error:
-    raise MissingExtra(error.name or "pyspark", "spark", "es_dedup.spark") from error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

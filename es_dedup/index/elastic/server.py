@@ -23,9 +23,9 @@ from es_dedup.errors import (
     IndexReadOnly,
     IndexRefused,
     IndexUnavailable,
-    MissingExtra,
     ServerTooOld,
     UnreadableAnswer,
+    needs_extra,
     reading_stored,
 )
 from es_dedup.index import opensearch
@@ -164,10 +164,8 @@ class Server:
     def _make(self) -> Elasticsearch:
         if self.is_opensearch:
             return self._make_opensearch()
-        try:
+        with needs_extra("elastic", "an index on a server"):
             from elasticsearch import Elasticsearch  # noqa: PLC0415 - of an extra
-        except ImportError as error:
-            raise MissingExtra("elasticsearch", "elastic", "an index on a server") from error
         # The client would repeat at once, without a pause; ``call`` pauses.
         return Elasticsearch(
             request_timeout=self.options.request_seconds,
