@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from es_dedup.model import Relation
 from es_dedup.model.annotations import Label
+from es_dedup.text.ragged import components
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -172,18 +176,12 @@ def connected(pages: Iterable[str], pairs: Iterable[Pair]) -> dict[str, str]:
         pages: ids that shall be in the answer, whether or not a pair names them.
         pairs: connected ids.
     """
-    parent: dict[str, str] = {page: page for page in pages}
-
-    def root(page: str) -> str:
-        while (above := parent.setdefault(page, page)) != page:
-            parent[page] = parent[above]
-            page = above
-        return page
-
-    for left, right in pairs:
-        first, second = sorted((root(left), root(right)))
-        parent[second] = first
-    return {page: root(page) for page in list(parent)}
+    joined = list(pairs)
+    names = sorted({*pages, *chain.from_iterable(joined)})
+    place = {name: at for at, name in enumerate(names)}
+    left, right = (np.array([place[pair[side]] for pair in joined], dtype=np.int64) for side in (0, 1))
+    least = components(len(names), left, right).tolist()
+    return {name: names[at] for name, at in zip(names, least, strict=True)}
 
 
 def label_groups(labels: Iterable[LabelledPair]) -> dict[str, str]:
