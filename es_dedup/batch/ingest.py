@@ -38,6 +38,7 @@ from es_dedup.batch.whole_corpus import (
     silent,
 )
 from es_dedup.errors import DuplicatePage, IndexError_
+from es_dedup.index.closing import on_error
 from es_dedup.model import AddReport, Decision, Edge, Page, Progress, WritePolicy
 from es_dedup.model.batches import chunked
 
@@ -231,16 +232,13 @@ class Ingest:
         chunk, superseded, repeated = last_of_each(joined(waiting))
         self.counts.superseded += superseded
         self.counts.repeated += repeated
-        try:
+        with on_error(self._forget):
             chunk, replaced = self._store(chunk, last=last)
             stored = time.perf_counter()
             self.counts.seconds["write"] += stored - begun
             if chunk.records.ids and not self._all_anew:
                 self._decide(chunk, replaced)
                 self.counts.seconds["cluster"] += time.perf_counter() - stored
-        except BaseException:
-            self._forget()
-            raise
 
     def _store(self, chunk: Chunk, *, last: bool) -> tuple[Chunk, set[str]]:
         """Store pages; gives those that were new or changed, and which of them replace others."""

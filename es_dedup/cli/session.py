@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.cli.group import CommandFailed
 from es_dedup.cli.output import Output
 from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.errors import ConfigError, DedupError, IndexError_, NotAnIndex, SettingsDiffer, needs_extra
+from es_dedup.errors import ConfigError, IndexError_, NotAnIndex, SettingsDiffer, needs_extra
 
 if TYPE_CHECKING:
     import typer
@@ -211,6 +211,7 @@ class Session:
 
     def _open(self, *, read_only: bool = False, whole: bool = False, quiet: bool = False) -> Deduplicator:
         from es_dedup.deduplicator.deduplicator import Deduplicator
+        from es_dedup.index.closing import on_error
 
         self.reach()
         warnings.simplefilter("ignore", SettingsDiffer)  # said here, once
@@ -223,11 +224,8 @@ class Session:
                 raise
             differ = None
         if differ is not None and not quiet and (differ.features or not whole):
-            try:
+            with on_error(dedup.close):
                 self.tell(differ)
-            except DedupError:
-                dedup.close()
-                raise
         return dedup
 
     def tell(self, differ: SettingsDiffer) -> None:

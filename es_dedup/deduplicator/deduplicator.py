@@ -33,6 +33,7 @@ from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import ROOT, IndexReader
 from es_dedup.errors import IndexLocked, InvalidAnnotation, InvalidOverride, NotAnIndex
 from es_dedup.index import factory
+from es_dedup.index.closing import on_error
 from es_dedup.index.texts import compress_text
 from es_dedup.model import AddReport, Decision, Outcome, Page, Progress, RemoveReport, WritePolicy
 from es_dedup.model.annotations import Annotation, Label, just_now
@@ -103,15 +104,12 @@ class Deduplicator(IndexReader):
             raise errors.wrong_type("path", "a file or an address", path, 'Deduplicator.open("pages.db")')
         settings = config.loading.settings_in_force(settings)
         index = factory.open_index(path, settings, read_only=read_only)
-        try:
+        with on_error(index.close):
             name = factory.shown(path)
             dedup = cls(index, factory.fitted(index, settings, name))
             dedup._name, dedup._features = name, factory.feature_differences(index, settings)
             if not read_only:
                 dedup._heal()
-        except BaseException:
-            index.close()
-            raise
         return dedup
 
     def add(self, page: Page, *, policy: WritePolicy | str = WritePolicy.MARK) -> Decision:

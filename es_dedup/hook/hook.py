@@ -24,7 +24,7 @@ from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, Item, items_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
-from es_dedup.index.closing import Closing
+from es_dedup.index.closing import Closing, on_error
 from es_dedup.index.port import ATTACHMENTS, Index
 from es_dedup.index.source_index import SourceFields, checked_fields, documents_of, text_of
 from es_dedup.model import Decision, WritePolicy
@@ -113,15 +113,12 @@ class DedupHook(Closing):
         settings = settings_in_force(settings)
         checked_fields(fields)
         index = factory.open_index(address, settings)
-        try:
+        with on_error(index.close):
             settings = factory.fitted(index, settings, factory.shown(address))
             source_index = factory.open_source_index(address, settings)
             hook = cls(index, source_index, fields, settings, dispatcher=dispatcher)
             for each in json.loads(index.note(ATTACHMENTS) or "[]"):
                 hook._pipelines.simulate(source_index.indices(each["target"]), HookReport())
-        except BaseException:
-            index.close()
-            raise
         return hook
 
     def refresh_statistics(self, report: HookReport | None = None, *, last: bool = True) -> None:

@@ -1,9 +1,23 @@
-"""Objects that are let go of at the end of a ``with`` block."""
+"""What ``with`` blocks let go of, or undo, at their end."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def on_error(undo: Callable[..., object], *arguments: Any) -> Iterator[None]:
+    """Undo what was begun, by ``undo(*arguments)``, where the block ends with an error or an interrupt."""
+    try:
+        yield
+    except BaseException:
+        undo(*arguments)
+        raise
 
 
 class Closing(ABC):

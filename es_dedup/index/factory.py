@@ -10,6 +10,7 @@ from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, Difference, SettingsMismatch
 from es_dedup.index import elastic
+from es_dedup.index.closing import on_error
 from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
@@ -87,15 +88,12 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
             lock_seconds=settings.index.lock_seconds,
             read_only=read_only,
         )
-    try:
+    with on_error(index.close):
         if not read_only and index.note(STATISTICS) is None:
             # of two that open a new index at once, the first one's settings are in force
             with index.writing():
                 if index.note(STATISTICS) is None:
                     index.set_note(STATISTICS, clustered_with("", 0, settings))
-    except BaseException:
-        index.close()
-        raise
     return index
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel, Field, RootModel
 
 from es_dedup.errors import reading_stored
+from es_dedup.index.closing import on_error
 from es_dedup.index.source_index import Shard, ShardWrites, SourceDocument, SourceFields
 from es_dedup.maintenance.context import MaintenanceContext, pages_of
 from es_dedup.maintenance.documents import FOLLOWING, forget_gone, ingest_documents, tend_statistics
@@ -417,11 +418,8 @@ class _Follower:
             state.place = place
             yield state.step()
         context.source_index.remember(documents)
-        try:
+        with on_error(context.source_index.forget_index, found.index):
             counts = ingest_documents(context, found.fields, documents, again=repeats(self._part))
-        except BaseException:
-            context.source_index.forget_index(found.index)
-            raise
         self.busy |= bool(documents)
         self._decided |= bool(documents)
         state.positions.advance(found.index, found.shard, found.history, found.reached)

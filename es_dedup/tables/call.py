@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.batch.copies import DistinctPages
 from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.index.closing import on_error
 from es_dedup.model import Page
 from es_dedup.model.times import time_given
 from es_dedup.model.values import plain_value
@@ -62,11 +63,8 @@ def deduplicate(  # noqa: PLR0913 - one for each column
         pass
     dedup = Deduplicator.open(":memory:", settings=settings)
     page_ids: list[str] = []
-    try:
+    with on_error(dedup.close):
         report = dedup.scan(DistinctPages().first_pages(_pages(rows, columns), page_ids.append))
-    except BaseException:
-        dedup.close()
-        raise
     return DeduplicationResult(rows, names, page_ids, dedup, report, note)
 
 

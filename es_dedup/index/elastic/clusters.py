@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.index.closing import on_error
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
 from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, WINDOW, Collection, Write, any_of
 from es_dedup.index.elastic.documents import (
@@ -92,7 +93,7 @@ class ClusterDocuments(Store):
         """See ``Index.replace_all``."""
         self._must_write()
         fresh = Collection(self._server, self._schema.next_index(CLUSTERS), alias=False)
-        try:
+        with on_error(delete_index, self._server, fresh.name):
             for some in chunked(edges, REPLACED_AT_A_TIME):
                 fresh.write(edge_writes(some, fresh))
             for each in chunked(assignments, REPLACED_AT_A_TIME):
@@ -100,9 +101,6 @@ class ClusterDocuments(Store):
             fresh.refresh()
             self._lock.check()
             self._schema.swap(CLUSTERS, fresh.name)
-        except BaseException:
-            delete_index(self._server, fresh.name)
-            raise
         self._changed_outside = True
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
+from es_dedup.index.closing import on_error
 from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.collection import Collection, Write, refresh
@@ -91,13 +92,9 @@ class Store(Index):
         # clusters, by another thread of ours, which ``_session_changes`` does not have
         self._changed_outside = False
         self._searcher = CandidateSearcher(self._pages, self._recent, self._schema)
-        try:
-            with reading(self._server.name):
-                self._server.must_be_supported()
-                self._schema.open(read_only=read_only or features is None)
-        except BaseException:
-            self._server.close()
-            raise
+        with on_error(self._server.close), reading(self._server.name):
+            self._server.must_be_supported()
+            self._schema.open(read_only=read_only or features is None)
 
     @property
     def features(self) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked, IndexUnavailable, NotAnIndex
+from es_dedup.index.closing import on_error
 from es_dedup.index.embedded import tables
 
 if TYPE_CHECKING:
@@ -62,12 +63,8 @@ class Connection:
             _look_at_file(Path(path), read_only=read_only)
         with self._translated():
             self._sqlite = self._open()
-        try:
-            with self._translated():
-                self._prepare(features)
-        except BaseException:
-            self._sqlite.close()
-            raise
+        with on_error(self._sqlite.close), self._translated():
+            self._prepare(features)
 
     def _open(self) -> sqlite3.Connection:
         target = self.name
