@@ -511,11 +511,8 @@ class QueueUnavailable(DedupError, retryable=True):
 
     queue: str
     problem: str
-    advice: str = ""
-
-    def __str__(self) -> str:
-        advice = self.advice or "start Redis or set maintenance.broker, or use --inline, which needs no Redis"
-        return f"{self.queue}: Redis does not answer ({self.problem}): {advice}"
+    advice: str = "start Redis or set maintenance.broker; commands with --inline need no Redis"
+    message = "{queue}: Redis does not answer ({problem}): {advice}"
 
 
 class UnknownJob(DedupError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from es_dedup import native
 from es_dedup.cli.session import UNCLUSTERED, Session
-from es_dedup.errors import DedupError, QueueUnavailable
+from es_dedup.errors import DedupError
 from es_dedup.index.jobs import JobState
 
 if TYPE_CHECKING:
@@ -200,10 +200,6 @@ def _queues(session: Session) -> Iterator[CheckResult]:
     try:
         with session.dispatcher() as dispatcher:
             depths, workers = dispatcher.depths(), dispatcher.workers()
-    except QueueUnavailable as error:
-        advice = "start Redis or set maintenance.broker"
-        yield CheckResult("queues", "note", str(QueueUnavailable(error.queue, error.problem, advice)))
-        return
     except DedupError as error:
         yield CheckResult("queues", "note", str(error))
         return

@@ -419,12 +419,7 @@ def worker(
 
     with suppress(NotAnIndex), session.site(read_only=True):
         pass  # a worker that the server refuses would only say so task by task; the index may be made later
-    with session.dispatcher() as dispatcher:
-        try:
-            dispatcher.check()
-        except QueueUnavailable as error:  # a worker has no --inline
-            advice = "start Redis or set maintenance.broker"
-            raise QueueUnavailable(error.queue, error.problem, advice) from error
+    _check_queue(session)
     environment = {**os.environ, "ES_DEDUP_DB": session.db}
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)
