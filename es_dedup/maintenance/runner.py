@@ -147,7 +147,7 @@ class Runner:
         job, parts = self._read(job_id)
         if job.state is JobState.RUNNING and all(part.finished for part, _ in parts):
             job = self._advance(job_id)
-            parts = self._parts(job)
+            parts = present_parts(self._jobs, job)
         if job.state is not JobState.RUNNING:
             return 0
         return sum(not part.finished and not self._taken(part) for part, _ in parts)
@@ -275,7 +275,7 @@ class Runner:
         """To the next stage with something to do, or to the end; one of several callers gets there."""
 
         def changed(job: Job) -> Job | None:
-            parts = [part for part, _ in self._parts(job)]
+            parts = [part for part, _ in present_parts(self._jobs, job)]
             if job.state is not JobState.RUNNING or not all(part.finished for part in parts):
                 return None
             counts = Counter(job.counts)
@@ -312,13 +312,10 @@ class Runner:
             raise UnknownJob(job_id)
         return found
 
-    def _parts(self, job: Job) -> list[tuple[Partition, Version]]:
-        return self._jobs.parts(job.id, job.plans[-1], range(job.parts[-1])) if job.plans else []
-
     def _read(self, job_id: str) -> tuple[Job, list[tuple[Partition, Version]]]:
         """A job and the parts of its present stage."""
         job, _ = self._found(job_id)
-        return job, self._parts(job)
+        return job, present_parts(self._jobs, job)
 
     def _taken(self, part: Partition) -> bool:
         """Somebody works on it, by the clocks of both; a wrong clock costs double work, nothing else."""
@@ -559,6 +556,11 @@ def start_recluster(context: MaintenanceContext, hours: float = 0.0) -> Job | No
     # without the settings that a later release has removed, which ``settings_of`` refuses
     settings = with_recorded(context.settings, decisions_in(context.index.note(STATISTICS)))
     return Runner(context).start("recluster", {"settings": decision_settings(settings)})
+
+
+def present_parts(jobs: JobStore, job: Job) -> list[tuple[Partition, Version]]:
+    """The parts of the stage that a job is at; none of a job without any."""
+    return jobs.parts(job.id, job.plans[-1], range(job.parts[-1])) if job.plans else []
 
 
 def parts_by_stage(

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.jobs import Job, JobState, Partition
-from es_dedup.maintenance.runner import KINDS, follow_state, reclusters
+from es_dedup.maintenance.runner import KINDS, follow_state, present_parts, reclusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,11 +73,7 @@ class JobStatus:
 def job_status(context: MaintenanceContext, job: Job) -> JobStatus:
     """How far a job is."""
     stages = KINDS[job.what].stages
-    parts = (
-        [each for each, _ in context.jobs.parts(job.id, job.plans[-1], range(job.parts[-1]))]
-        if job.plans
-        else []
-    )
+    parts = [each for each, _ in present_parts(context.jobs, job)]
     done, total = sum(part.done for part in parts), sum(max(part.total, part.done) for part in parts)
     seconds = sum(part.seconds for part in parts)
     workers = sum(bool(part.owner) for part in parts)
