@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from es_dedup.errors import wrong_type
 from es_dedup.model import MAX_ID_BYTES, Edge, Page, Relation
 from es_dedup.model.times import time_given
-from es_dedup.model.values import plain_value, value_of
+from es_dedup.model.values import plain_value, put_nested, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -130,19 +130,12 @@ class SourceFields:
         """A document with all fields, and a ``dedup`` field, that shows what a pipeline does with them."""
         text = "This is a sample document of es-dedup."
         made: dict[str, Any] = {DEDUP: {"cluster_id": "sample", "canonical": True, "relation": "unique"}}
-        values = {name: text for name in (self.title, self.site) if name} | {
+        values = dict.fromkeys((self.title, self.site), text) | {
             self.url: "https://sample.example/",
             self.published: "2026-01-01T00:00:00.000Z",
             self.content: f"<html><body><p>{text}</p></body></html>" if self.html else text,
         }
-        for name, value in values.items():
-            *parents, last = name.split(".")
-            place = made
-            for parent in parents:
-                place = place.setdefault(parent, {})
-            if last:
-                place[last] = value
-        return made
+        return put_nested(made, {name: value for name, value in values.items() if name})
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form; ``SourceFields(**…)`` reads it."""

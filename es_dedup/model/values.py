@@ -56,3 +56,14 @@ def value_of(value: Any, path: str, absent: Any = None) -> Any:
             if found is not absent:
                 return found
     return absent
+
+
+def put_nested(target: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The target with values put into its objects by dotted names; objects that are missing are made."""
+    for path, value in values.items():
+        *parents, name = path.split(".")
+        place = target
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[name] = value
+    return target

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from es_dedup.errors import ConfigError, wrong_type
+from es_dedup.model.values import put_nested
 from es_dedup.settings import presets
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.settings.files import read_regular
@@ -190,7 +191,7 @@ def load_settings(
     )
     problems += _take_unknown(values, origins)
     try:
-        settings = Settings.model_validate(_nest(values))
+        settings = Settings.model_validate(put_nested({}, values))
     except ValidationError as error:
         problems += _problems(error, origins)
     if problems:
@@ -376,17 +377,6 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + key] = value
     return flat
-
-
-def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for key, value in values.items():
-        *sections, name = key.split(".")
-        target = nested
-        for section in sections:
-            target = target.setdefault(section, {})
-        target[name] = value
-    return nested
 
 
 def _hint(key: str, known: set[str]) -> str:

@@ -7,13 +7,13 @@ duplicates and how they are clustered; they may change, and take effect when eve
 from __future__ import annotations
 
 import json
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
 
 from es_dedup import settings as config
 from es_dedup.errors import Difference, reading_stored
+from es_dedup.model.values import put_nested
 from es_dedup.settings.files import made_of_file
 
 if TYPE_CHECKING:
@@ -149,9 +149,7 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     if not changed:
         return settings
     values = settings.model_dump(exclude_unset=True)  # what nobody has given stays so
-    for key, value in changed.items():
-        *sections, name = key.split(".")
-        reduce(lambda part, section: part.setdefault(section, {}), sections, values)[name] = value
+    put_nested(values, changed)
     methods, decision = values.get(DETECTORS, settings.detectors), values.setdefault("decision", {})
     if VOTERS not in recorded and "voters" in decision:
         decision["voters"] = tuple(name for name in decision["voters"] if name in methods)
