@@ -515,7 +515,5 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
 
 def keys_of(records: RecordBatch) -> list[PageKey]:
     """Sort keys of the canonical order."""
-    columns: Iterator[tuple[str, str, str, str, int]] = zip(
-        records.ids, records.published, records.sites, records.urls, records.lengths, strict=True
-    )
-    return [PageKey(*values) for values in columns]
+    columns = records.ids, records.published, records.sites, records.urls, records.lengths
+    return list(map(PageKey, *columns))

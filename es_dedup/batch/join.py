@@ -18,7 +18,7 @@ from es_dedup import native
 from es_dedup.detectors import coverage, fingerprint, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
-from es_dedup.text.ragged import Buckets, between, find, owners_of, row_ranges, sorted_distinct
+from es_dedup.text.ragged import Buckets, between, find, owners_of, row_ranges, run_starts, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,12 +127,10 @@ class TermJoin:
             kept = rows.answering[owners]
             values, owners = values[kept], owners[kept]
         values, owners = _in_order(values, owners, rows.ranks, bits)
-        starts = (
-            np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))) if len(values) else owners
-        )
-        counts = np.diff(np.append(starts, len(values)))
+        starts = run_starts(values)
+        counts = np.diff(starts, append=len(values))
         useful = counts >= least  # where pages query what they store, a term of one page joins nothing
-        self._values = values[starts[useful]] if len(values) else values
+        self._values = values[starts[useful]]
         self._starts, self._counts = starts[useful], counts[useful]
         self._owners, self._bits, self._rows = owners, bits, len(rows.ranks)
         self._facts = NO_FACTS if facts is None else facts
@@ -175,8 +173,8 @@ class TermJoin:
         high, low = np.repeat(query, counts).astype(np.uint64), self._owners[place].astype(np.uint64)
         keys = (high << np.uint64(HALF_BITS)) | low
         keys.sort()
-        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else place
-        shared = np.diff(np.append(starts, len(keys)))
+        starts = run_starts(keys)
+        shared = np.diff(starts, append=len(keys))
         keys = keys[starts]
         ours, theirs = rows_of(keys)
         other = ours != theirs

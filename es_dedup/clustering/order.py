@@ -122,21 +122,13 @@ def _latest(page: PageKey) -> int:
     return -moment if _FIRST <= moment < _AFTER_LAST else NEVER
 
 
-def _longest(page: PageKey) -> int:
-    return -page.length
-
-
-def _shortest_url(page: PageKey) -> int:
-    return len(page.url) if page.url else NEVER
-
-
 def _host(site: str) -> str:
     return site.lower().removeprefix("www.")
 
 
-_MEASURES: Final = {
+_MEASURES: Final[dict[str, Callable[[PageKey], int]]] = {
     "earliest": _earliest,
     "latest": _latest,
-    "longest": _longest,
-    "shortest-url": _shortest_url,
+    "longest": lambda page: -page.length,
+    "shortest-url": lambda page: len(page.url) or NEVER,
 }

@@ -21,7 +21,7 @@ from es_dedup import native
 from es_dedup.decision.remainders import Sketches, content_votes, scale, sketches_of
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.errors import DamagedData
-from es_dedup.text.ragged import Buckets, find, gather_between, owners_of
+from es_dedup.text.ragged import Buckets, find, gather_between, owners_of, run_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -434,12 +434,8 @@ def _sampled_postings(
     sites: NDArray[np.int64],
 ) -> _SampledPostings:
     ordered = np.sort(values)
-    starts = (
-        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        if len(values)
-        else np.zeros(0, int)
-    )
-    counts = np.diff(np.append(starts, len(values)))
+    starts = run_starts(ordered)
+    counts = np.diff(starts, append=len(values))
     recurring = counts >= MIN_POSTINGS
     known, counts = ordered[starts[recurring]], counts[recurring]
     element, feature = find(known, values, HASH_BITS)

@@ -16,7 +16,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many, normalised_pages
-from es_dedup.text.ragged import SameArrays, offsets_of
+from es_dedup.text.ragged import SameArrays, begins_run, offsets_of
 from es_dedup.text.tokens import segment_hashes
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     hashes >>= np.uint64(64 - HASH_BITS_IN_TERM)
     order = np.lexsort((hashes, owner))
     hashes, owner = hashes[order], owner[order]
-    first = np.ones(len(hashes), dtype=np.bool_)
-    first[1:] = (hashes[1:] != hashes[:-1]) | (owner[1:] != owner[:-1])
+    first = begins_run(hashes) | begins_run(owner)
     hashes, owner = hashes[first], owner[first]
     starts = offsets_of(owner, pages)
     keep = np.arange(len(owner)) - starts[owner] < MOST_SIGNATURES

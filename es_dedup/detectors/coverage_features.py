@@ -14,16 +14,9 @@ import numpy as np
 
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
-from es_dedup.text.ragged import SameArrays, offsets_of, owners_of, rank_within
+from es_dedup.text.ragged import SameArrays, offsets_of, owners_of, rank_within, run_starts
 from es_dedup.text.titles import term_masks, title_terms
-from es_dedup.text.tokens import (
-    TokenBatch,
-    clause_hashes,
-    clause_lengths,
-    gram_hashes,
-    run_starts,
-    tokenise,
-)
+from es_dedup.text.tokens import TokenBatch, clause_hashes, clause_lengths, gram_hashes, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,8 +138,7 @@ def _high(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
 def _or_pages(masks: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
     result = np.zeros(len(offsets) - 1, dtype=np.uint32)
     filled = np.flatnonzero(np.diff(offsets))
-    if len(filled):
-        result[filled] = np.bitwise_or.reduceat(masks, offsets[filled])
+    result[filled] = np.bitwise_or.reduceat(masks, offsets[filled])
     return result
 
 
@@ -171,7 +163,7 @@ def _sample_grams(
             break
         bound[short] = 1.0
     inside = _gram_masks(masks, first[near[order]])
-    merged = np.bitwise_or.reduceat(inside, starts) if len(starts) else inside
+    merged = np.bitwise_or.reduceat(inside, starts)
     keep, offsets, threshold = _within(key[starts], limit)
     return offsets, key[starts][keep].astype(np.uint32), merged[keep], threshold
 
@@ -189,7 +181,7 @@ def _clauses(
     tokens: TokenBatch, masks: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
     """Hash, length in characters and title terms of every clause."""
-    merged = np.bitwise_or.reduceat(masks, tokens.clause_starts) if len(tokens) else masks
+    merged = np.bitwise_or.reduceat(masks, tokens.clause_starts)
     return _high(clause_hashes(tokens)), clause_lengths(tokens), merged
 
 

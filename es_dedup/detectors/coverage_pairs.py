@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from es_dedup import native
-from es_dedup.text.ragged import gather
+from es_dedup.text.ragged import find, gather, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,11 +186,11 @@ def _measured(left: _PageRows, right: _PageRows) -> _Measured:
     """Shares of either side's grams that the other has, by weight; overlap of the titles; the other columns by name."""
     pairs = len(left.rows)
     grams, clauses, numbers = (_matched(kind, left, right) for kind in _COLUMNS)
-    overlap, *new = _titles(left.table, left.rows, right.table, right.rows)
+    overlap, *new = _titles(left, right)
     own, hit = clauses[0], clauses[0].hit
     owners = own.owners[hit]
     weight = left.weights.clauses[own.places[hit]]
-    same, other = _numbers(left.table, clauses[0], right.table, clauses[1], pairs)
+    same, other = _numbers((left, right), clauses)
     shares = tuple(
         _shared_share(gram, side.weights, pairs) for gram, side in zip(grams, (left, right), strict=True)
     )
@@ -225,22 +225,11 @@ def _measured_natively(left: _PageRows, right: _PageRows) -> _Measured:
 def _matched(kind: str, left: _PageRows, right: _PageRows) -> tuple[_Matched, _Matched]:
     """Elements of one kind below the common threshold of each pair, on both sides."""
     bound = np.minimum(left.threshold(kind), right.threshold(kind))
-    places_left, owners_left, keys_left = left.below(kind, bound)
-    places_right, owners_right, keys_right = right.below(kind, bound)
-    found = _member(keys_left, keys_right)
-    back = np.zeros(len(keys_right), dtype=np.bool_)
-    if found.any():
-        back[np.searchsorted(keys_right, keys_left[found])] = True
-    return _Matched(places_left, owners_left, found), _Matched(places_right, owners_right, back)
-
-
-def _member(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which wanted keys occur among others; both ascending."""
-    if not len(among):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    place = np.searchsorted(among, wanted)
-    place[place == len(among)] = 0
-    return np.equal(among[place], wanted)
+    ours, theirs = left.below(kind, bound), right.below(kind, bound)
+    hits = np.zeros(len(ours[2]), np.bool_), np.zeros(len(theirs[2]), np.bool_)
+    at, place = find(theirs[2], ours[2], 64)
+    hits[0][at] = hits[1][place] = True
+    return _Matched(*ours[:2], hits[0]), _Matched(*theirs[:2], hits[1])
 
 
 def _side(
@@ -248,21 +237,16 @@ def _side(
 ) -> Side:
     table, rows, weights = pages.table, pages.rows, pages.weights
     pairs = len(rows)
+    lengths = table.clause_lengths[clauses.places].astype(np.float64)
     gram_cover, gram_raw = _cover(grams, weights.grams[grams.places], np.ones(len(grams.places)), pairs)
-    clause_cover, clause_raw = _cover(
-        clauses,
-        weights.clauses[clauses.places],
-        table.clause_lengths[clauses.places].astype(np.float64),
-        pairs,
-    )
-    content_grams = grams.hit & (weights.grams[grams.places] >= CONTENT)
-    content_clauses = clauses.hit & (weights.clauses[clauses.places] >= CONTENT)
-    shared = _or(table.gram_masks, grams, content_grams, pairs) | _or(
-        table.clause_masks, clauses, content_clauses, pairs
-    )
-    apart = _or(table.gram_masks, grams, ~grams.hit, pairs) | _or(
-        table.clause_masks, clauses, ~clauses.hit, pairs
-    )
+    clause_cover, clause_raw = _cover(clauses, weights.clauses[clauses.places], lengths, pairs)
+    shared, apart = np.zeros(pairs, np.uint32), np.zeros(pairs, np.uint32)
+    for masks, matched, weight in (
+        (table.gram_masks, grams, weights.grams),
+        (table.clause_masks, clauses, weights.clauses),
+    ):
+        shared |= _or(masks, matched, matched.hit & (weight[matched.places] >= CONTENT), pairs)
+        apart |= _or(masks, matched, ~matched.hit, pairs)
     body = table.body_mask[rows]
     lost = apart & ~shared & body
     return Side(
@@ -302,10 +286,8 @@ def _or(
 ) -> NDArray[np.uint32]:
     """Union of the masks of the flagged elements, per pair."""
     result = np.zeros(pairs, dtype=np.uint32)
-    if not len(matched.owners):
-        return result
-    starts = np.searchsorted(matched.owners, np.arange(pairs))
-    filled = np.flatnonzero(np.diff(np.append(starts, len(matched.owners))))
+    starts = offsets_of(matched.owners, pairs)
+    filled = np.flatnonzero(np.diff(starts))
     values = np.where(flags, masks[matched.places], np.uint32(0))
     result[filled] = np.bitwise_or.reduceat(values, starts[filled])
     return result
@@ -315,13 +297,11 @@ def _bits(masks: NDArray[np.uint32]) -> Counts:
     return np.bitwise_count(masks).astype(np.int64)
 
 
-def _titles(
-    left: CoverageTable, left_rows: Counts, right: CoverageTable, right_rows: Counts
-) -> tuple[Floats, NDArray[np.uint32], NDArray[np.uint32]]:
+def _titles(left: _PageRows, right: _PageRows) -> tuple[Floats, NDArray[np.uint32], NDArray[np.uint32]]:
     """Overlap of the titles, and on each side the mask of terms that the other title lacks."""
-    pairs = len(left_rows)
-    left_keys, left_bits, left_owner = _title_keys(left, left_rows)
-    right_keys, right_bits, right_owner = _title_keys(right, right_rows)
+    pairs = len(left.rows)
+    left_keys, left_bits, left_owner = _title_keys(left.table, left.rows)
+    right_keys, right_bits, right_owner = _title_keys(right.table, right.rows)
     in_right = np.isin(left_keys, right_keys)
     in_left = np.isin(right_keys, left_keys)
     shared = np.bincount(left_owner[in_right], minlength=pairs)
@@ -338,18 +318,16 @@ def _title_keys(table: CoverageTable, rows: Counts) -> tuple[NDArray[np.uint64],
     return keys, (np.uint64(1) << rank.astype(np.uint64)).astype(np.float64), owners
 
 
-def _numbers(
-    left: CoverageTable, left_clauses: _Matched, right: CoverageTable, right_clauses: _Matched, pairs: int
-) -> tuple[Counts, Counts]:
+def _numbers(sides: Sequence[_PageRows], clauses: Sequence[_Matched]) -> tuple[Counts, Counts]:
     """Clauses with numbers that agree once numbers are masked: those with the same numbers, those with others."""
-    own = left.clause_masked[left_clauses.places]
-    numeric = own != 0
-    same = np.bincount(left_clauses.owners[numeric & left_clauses.hit], minlength=pairs)
-    open_left = numeric & ~left_clauses.hit
-    masked = right.clause_masked[right_clauses.places]
-    open_right = (masked != 0) & ~right_clauses.hit
-    keys = (left_clauses.owners[open_left].astype(np.uint64) << _SHIFT) | own[open_left]
-    among = (right_clauses.owners[open_right].astype(np.uint64) << _SHIFT) | masked[open_right]
-    ours = np.bincount(left_clauses.owners[open_left][np.isin(keys, among)], minlength=pairs)
-    theirs = np.bincount(right_clauses.owners[open_right][np.isin(among, keys)], minlength=pairs)
-    return same, np.minimum(ours, theirs)
+    pairs = len(sides[0].rows)
+    same, owners, keys = [], [], []
+    for side, found in zip(sides, clauses, strict=True):
+        masked = side.table.clause_masked[found.places]
+        same.append(np.bincount(found.owners[(masked != 0) & found.hit], minlength=pairs))
+        unmatched = (masked != 0) & ~found.hit
+        owners.append(found.owners[unmatched])
+        keys.append((owners[-1].astype(np.uint64) << _SHIFT) | masked[unmatched])
+    ours = np.bincount(owners[0][np.isin(keys[0], keys[1])], minlength=pairs)
+    theirs = np.bincount(owners[1][np.isin(keys[1], keys[0])], minlength=pairs)
+    return same[0], np.minimum(ours, theirs)

@@ -19,8 +19,6 @@ from es_dedup.text.ragged import SameArrays, components, gather, heads, offsets_
 from es_dedup.text.words import DistinctWords, WordBatch, distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from es_dedup.settings.sections import DwdcsConfig
@@ -129,13 +127,10 @@ class Merger:
 
     def related(self, word: str) -> frozenset[str]:
         """All words that are one concept with this word, itself not counted."""
-        ours = self.concept(word)
-        near = {other for each in ours for other in self._around(each)} - {word}
+        ours, groups = self.concept(word), self._synonyms.groups
+        senses = {number for each in ours for number in self._synonyms.senses.get(each, ())}
+        near = {other for number in senses for other in groups[number]} - {word}
         return frozenset(other for other in near if self._overlap(ours, other) > self._min_overlap)
-
-    def _around(self, word: str) -> Iterable[str]:
-        groups, senses = self._synonyms.groups, self._synonyms.senses.get(word, ())
-        return {other for number in senses for other in groups[number]}
 
     def _overlap(self, ours: frozenset[str], word: str) -> float:
         theirs = self.concept(word)

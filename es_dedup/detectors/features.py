@@ -57,6 +57,7 @@ _HEAD: Final = np.dtype(
     ]
 )
 """First bytes of the features of the default methods."""
+_OF_PAGES: Final = ("lengths", "hashes", "fingerprints", "has_words")  # columns with one value a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,12 @@ class FeatureTable:
     def take(self, rows: NDArray[np.int64]) -> FeatureTable:
         """A table of the given rows."""
         return FeatureTable(
-            self.lengths[rows],
-            self.hashes[rows],
-            self.fingerprints[rows],
-            self.has_words[rows],
-            take(self.periods, rows),
-            take(self.coverage, rows),
-            {name: tuple(column[row] for row in rows.tolist()) for name, column in self.packed.items()},
+            **{name: getattr(self, name)[rows] for name in _OF_PAGES},
+            periods=take(self.periods, rows),
+            coverage=take(self.coverage, rows),
+            packed={
+                name: tuple(column[row] for row in rows.tolist()) for name, column in self.packed.items()
+            },
         )
 
     @classmethod
@@ -103,13 +103,10 @@ class FeatureTable:
             name: tuple(each for table in tables for each in table.packed[name]) for name in tables[0].packed
         }
         return cls(
-            np.concatenate([table.lengths for table in tables]),
-            np.concatenate([table.hashes for table in tables]),
-            np.concatenate([table.fingerprints for table in tables]),
-            np.concatenate([table.has_words for table in tables]),
-            concatenate([table.periods for table in tables]),
-            concatenate([table.coverage for table in tables]),
-            packed,
+            **{name: np.concatenate([getattr(table, name) for table in tables]) for name in _OF_PAGES},
+            periods=concatenate([table.periods for table in tables]),
+            coverage=concatenate([table.coverage for table in tables]),
+            packed=packed,
         )
 
 
@@ -248,13 +245,10 @@ def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
     )
 
 
-def _table_of(columns: dict[str, NDArray[Any]]) -> FeatureTable:
+def _table_of(columns: dict[str, Any]) -> FeatureTable:
     """The table of the columns that the native core gives."""
     return FeatureTable(
-        lengths=columns["lengths"],
-        hashes=columns["hashes"],
-        fingerprints=columns["fingerprints"],
-        has_words=columns["has_words"],
+        **{name: columns[name] for name in _OF_PAGES},
         periods=PeriodTable(**{field.name: columns[field.name] for field in fields(PeriodTable)}),
         coverage=CoverageTable(**{field.name: columns[field.name] for field in fields(CoverageTable)}),
     )

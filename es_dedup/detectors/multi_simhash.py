@@ -25,7 +25,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import Idf, chosen
-from es_dedup.text.ragged import offsets_of
+from es_dedup.text.ragged import rank_within
 from es_dedup.text.synonyms import NONE, Synonyms
 from es_dedup.text.words import DistinctWords, WordBatch, distinct_words, words_of_pages
 
@@ -90,7 +90,7 @@ def keyword_entries(weights: NDArray[np.float64], distinct: DistinctWords, count
     """Whether each distinct word is one of the ``count`` heaviest of its page; the earlier one of equals."""
     order = np.lexsort((distinct.first, -weights, distinct.pages))
     owner = distinct.pages[order]
-    rank = np.arange(len(order)) - offsets_of(owner, int(owner[-1]) + 1 if len(owner) else 0)[owner]
+    rank = rank_within(owner, int(owner[-1]) + 1 if len(owner) else 0)
     heaviest = np.zeros(len(order), dtype=np.bool_)
     heaviest[order[rank < count]] = True
     return heaviest

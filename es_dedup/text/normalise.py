@@ -176,17 +176,13 @@ def _collapsed(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Without removed characters (0); each run of white space one newline or one space, none at a page's ends."""
     keep = codes != 0
-    if not keep.all():
-        offsets = np.concatenate(([0], np.cumsum(keep)))[offsets]
-        codes = codes[keep]
+    codes, offsets = codes[keep], np.concatenate(([0], np.cumsum(keep)))[offsets]
     newline = codes == _NEWLINE
     white = newline | (codes == _SPACE)
     follows = np.zeros(len(codes), dtype=np.bool_)
     follows[1:] = white[:-1]
     follows[offsets[:-1][offsets[:-1] < len(codes)]] = False
     starts = np.flatnonzero(white & ~follows)
-    if not len(starts):
-        return codes, offsets
     newlines = np.concatenate(([0], np.cumsum(newline)))
     stops = np.concatenate(([0], np.cumsum(white)))
     # a run ends where the next one starts, minus the text between: count white characters instead

@@ -13,8 +13,8 @@ import numpy as np
 
 from es_dedup.text.characters import PLANE, table_of
 from es_dedup.text.hashing import mix64
-from es_dedup.text.ragged import gather_between
-from es_dedup.text.tokens import TokenBatch, clause_hashes_of, run_starts, segment_hashes, word_hashes
+from es_dedup.text.ragged import gather_between, run_starts
+from es_dedup.text.tokens import TokenBatch, clause_hashes_of, segment_hashes, word_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,19 +31,15 @@ _GROUP: Final = 3  # digits
 
 def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     """True for tokens that are numbers: digit runs, runs of two or more Chinese numerals, a numeral before a unit."""
-    count = len(tokens)
-    if not count:
-        return np.zeros(0, dtype=np.bool_)
     first = np.minimum(batch.codes[tokens.starts], PLANE - 1)
     digit_word = ~tokens.single & _is_digit(first)
     at = np.flatnonzero(digit_word)
-    if len(at):
-        places, owner = gather_between(tokens.starts[at], tokens.ends[at])
-        digit_word[at] = np.logical_and.reduceat(_is_digit(batch.codes[places]), run_starts(owner))
+    places, owner = gather_between(tokens.starts[at], tokens.ends[at])
+    digit_word[at] = np.logical_and.reduceat(_is_digit(batch.codes[places]), run_starts(owner))
     numeral = tokens.single & table_of(NUMERALS)[first]
     unit = tokens.single & table_of(UNITS)[first]
     figure = numeral | digit_word
-    near_figure = np.zeros(count, dtype=np.bool_)
+    near_figure = np.zeros(len(tokens), dtype=np.bool_)
     joined = tokens.clause[1:] == tokens.clause[:-1]
     near_figure[:-1] |= joined & (figure[1:] | unit[1:])
     near_figure[1:] |= joined & figure[:-1]

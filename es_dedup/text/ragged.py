@@ -62,9 +62,19 @@ def sorted_distinct(values: NDArray[Any]) -> NDArray[Any]:
     ``np.unique`` puts integers into a hash table, which takes ten times as long for a million of them, and loads masked arrays first.
     """
     ordered = np.sort(values, axis=None)
-    kept = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=kept[1:])
-    return ordered[kept]
+    return ordered[begins_run(ordered)]
+
+
+def begins_run(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each element is the first of a run of equal values."""
+    begins = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
+
+
+def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Index of the first element of each run of equal values."""
+    return np.flatnonzero(begins_run(values))
 
 
 def heads(

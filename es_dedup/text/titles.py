@@ -77,8 +77,6 @@ def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.
     masks = np.zeros(len(body), dtype=np.uint32)
     owner = owners_of(offsets)
     wanted = _page_keys(terms, owner)
-    if not len(wanted) or not len(body):
-        return masks
     order = np.argsort(wanted)
     at, place = find(wanted[order], _page_keys(_start_terms(body), body.pages), 64)
     found = order[place]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from es_dedup.text.characters import CJK, PLANE, SEPARATOR, UNSPACED_WORDS, WORD, kind_of, table_of, tables
 from es_dedup.text.hashing import mix64, powers
 from es_dedup.text.normalise import TextBatch, decode, normalise_many
-from es_dedup.text.ragged import gather_between, owners_of
+from es_dedup.text.ragged import begins_run, gather_between, owners_of, run_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,11 +99,9 @@ def segment_hashes(
         starts, ends: ascending, not overlapping, each segment at least one long.
         base: odd multiplier.
     """
-    if not len(starts):
-        return np.zeros(0, dtype=np.uint64)
     lengths = ends - starts
     places, owner = gather_between(starts, ends)
-    power = powers(base, int(lengths.max()))[places - starts[owner]]
+    power = powers(base, int(lengths.max(initial=0)))[places - starts[owner]]
     return mix64(np.add.reduceat(values[places] * power, np.cumsum(lengths) - lengths))
 
 
@@ -143,22 +141,8 @@ def clause_hashes_of(values: NDArray[np.uint64], clause: NDArray[np.int64]) -> N
     return segment_hashes(values, starts, np.append(starts[1:], len(values)), TOKEN_BASE)
 
 
-def run_starts(numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Index of the first element of each run of equal numbers."""
-    return np.flatnonzero(_begins_run(numbers))
-
-
-def _begins_run(numbers: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each element is the first of a run of equal numbers."""
-    begins = np.ones(len(numbers), dtype=np.bool_)
-    begins[1:] = numbers[1:] != numbers[:-1]
-    return begins
-
-
 def clause_lengths(tokens: TokenBatch) -> NDArray[np.int64]:
     """Characters of tokens in each clause, marks and spaces not counted; at least 1."""
-    if not len(tokens):
-        return np.zeros(0, dtype=np.int64)
     return np.add.reduceat(tokens.ends - tokens.starts, tokens.clause_starts)
 
 
@@ -199,7 +183,7 @@ def _clauses(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     marks = _marks(codes)
     split = np.concatenate(([0], np.cumsum(marks | boundary[:-1])))
-    begun = np.concatenate(([0], np.cumsum(_begins_run(split[starts + 1]))))
+    begun = np.concatenate(([0], np.cumsum(begins_run(split[starts + 1]))))
     return begun[1:] - 1, begun[offsets]
 
 
@@ -207,8 +191,6 @@ def _marks(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Clause marks; a point, comma or colon inside a number and a point inside a name or version are none."""
     mark: NDArray[np.bool_] = table_of(_HARD_MARKS)[np.minimum(codes, PLANE - 1)]
     soft: NDArray[np.bool_] = table_of(_SOFT_MARKS)[np.minimum(codes, PLANE - 1)]
-    if not soft.any():
-        return mark
     digit = (codes >= 0x30) & (codes <= 0x39)
     ascii_word = digit | ((codes >= 0x61) & (codes <= 0x7A))
     inside = _between(digit) | (_between(ascii_word) & (codes == 0x2E))

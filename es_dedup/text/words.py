@@ -16,7 +16,7 @@ import numpy as np
 from es_dedup.text.characters import PLANE, kind_of, table_of
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import TextBatch, normalised_pages
-from es_dedup.text.ragged import owners_of
+from es_dedup.text.ragged import begins_run, owners_of
 from es_dedup.text.segment import CutText, segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 KEPT_CHARACTERS: Final = 1 << 19
 """Of all words whose facts a process keeps: some tens of megabytes."""
-SENTENCE_MARKS: Final = (
-    "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
-)
+# In the normalised form; a point ends a sentence where no letter or digit follows.
+SENTENCE_MARKS: Final = "。!?;…\n"
 _POINT: Final = 0x2E
 
 
@@ -208,8 +207,7 @@ def distinct_words(words: WordBatch) -> DistinctWords:
     pages, ids = words.pages, words.ids
     # a sort by numbers of 16 bits takes as many steps as there are numbers
     order = np.lexsort((_narrow(ids, len(words.vocabulary)), _narrow(pages, len(words))))
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (np.diff(ids[order]) != 0) | (np.diff(pages[order]) != 0)
+    new = begins_run(ids[order]) | begins_run(pages[order])
     starts = np.flatnonzero(new)
     first = order[starts]
     leads = np.zeros(len(order), dtype=np.bool_)

@@ -17,6 +17,7 @@ from es_dedup.index.cluster_changes import Assignment, turned
 from es_dedup.index.elastic.collection import Collection, Write, any_of
 from es_dedup.index.records import WORDS, FeatureRecord, RecordBatch, encodable, version_of
 from es_dedup.model import Edge, Relation
+from es_dedup.text.ragged import run_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -251,9 +252,7 @@ class TermFields:
         if (keys[1:] < keys[:-1]).any():
             order = np.argsort(keys, kind="stable")
             keys, terms = keys[order], terms[order]
-        starts = np.flatnonzero(
-            np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]))
-        )
+        starts = run_starts(keys)
         runs = keys[starts].tolist()
         bounds = [*starts.tolist(), len(keys)]
         tokens, numbers = tokens_of(terms), (terms & np.uint64(BAND_MASK)).tolist()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.candidate_terms import TermPostings
+from es_dedup.text.ragged import begins_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -149,8 +150,7 @@ def _part(batch: RecordBatch, places: Sequence[int], last: int) -> WrittenBatch:
     owners = np.repeat(np.arange(len(rows)), stops - starts)
     order = np.lexsort((owners, terms))
     terms, owners = terms[order], owners[order]
-    again = (terms[1:] == terms[:-1]) & (owners[1:] == owners[:-1])
-    once = np.flatnonzero(~np.concatenate((np.zeros(min(1, len(terms)), dtype=bool), again)))
+    once = begins_run(terms) | begins_run(owners)
     hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
     ids = [batch.ids[place] for place in places]
     compared = {batch.ids[place]: (batch.payloads[place], batch.published[place]) for place in places}

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.text.normalise import TextBatch, normalise, normalise_many
+from es_dedup.text.ragged import run_starts
 from es_dedup.text.tokens import (
     TokenBatch,
     characters_apart,
     clause_hashes,
     clause_lengths,
     gram_hashes,
-    run_starts,
     segment_hashes,
     tokenise,
 )
