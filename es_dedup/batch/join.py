@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.columns import Column
     from es_dedup.batch.corpus import Weighing
-    from es_dedup.detectors.coverage_features import CoverageTable
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.settings import Settings
     from es_dedup.settings.sections import CcdetConfig
@@ -226,6 +225,10 @@ HASH_BITS: Final = 32  # of a gram or clause
 GRAM_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of their grams
 CLAUSE_SHARE: Final = 0.5  # clauses are fewer and more often form: what shares less is found by its grams
 FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
+_SAMPLES: Final = {
+    "gram": (coverage.query_grams, coverage.stored_grams),
+    "clause": (coverage.query_clauses, coverage.stored_clauses),
+}
 
 
 class RowTerms(NamedTuple):
@@ -285,12 +288,9 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
     """Joins of those of the default methods that are enabled."""
     methods: list[JoinMethod] = []
     if "coverage" in settings.detectors:
-        for name, terms, share in (
-            ("grams", _gram_terms, GRAM_SHARE),
-            ("clauses", _clause_terms, CLAUSE_SHARE),
-        ):
-            keys = partial(_sampled_keys, share)
-            methods.append(JoinMethod(name, HASH_BITS, False, terms, keys, sampled_needed, sampled=True))  # noqa: FBT003
+        for kind, share in (("gram", GRAM_SHARE), ("clause", CLAUSE_SHARE)):
+            functions = partial(_content_terms, kind), partial(_sampled_keys, share), sampled_needed
+            methods.append(JoinMethod(f"{kind}s", HASH_BITS, False, *functions, sampled=True))  # noqa: FBT003
     if "ccdet" in settings.detectors:
         of_periods, least = partial(_period_keys, settings.ccdet), partial(_fixed, settings.ccdet.min_common)
         methods.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, of_periods, least))  # noqa: FBT003
@@ -305,24 +305,10 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
     return methods
 
 
-def _gram_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:
-    weights, offsets = weigh(table).grams, table.coverage.gram_offsets
-    return _content_terms(table, weights, offsets, coverage.query_grams, coverage.stored_grams)
-
-
-def _clause_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:
-    weights, offsets = weigh(table).clauses, table.coverage.clause_offsets
-    return _content_terms(table, weights, offsets, coverage.query_clauses, coverage.stored_clauses)
-
-
-def _content_terms(
-    table: FeatureTable,
-    weights: NDArray[np.float32],
-    offsets: Rows,
-    queried: Callable[[CoverageTable], coverage.Sampled],
-    stored: Callable[[CoverageTable], coverage.Sampled],
-) -> RowTerms:
-    """Terms that are content, some rows at a time: what selecting takes is several times as large as the terms."""
+def _content_terms(kind: str, table: FeatureTable, weigh: Weighing) -> RowTerms:
+    """Grams or clauses that are content, some rows at a time: what selecting takes is several times as large as the terms."""
+    queried, stored = _SAMPLES[kind]
+    weights, offsets = getattr(weigh(table), f"{kind}s"), getattr(table.coverage, f"{kind}_offsets")
     parts = []
     for first, last in list(row_ranges(offsets, QUERIED)) or [(0, 0)]:
         useful = weights[offsets[first] : offsets[last]] >= CONTENT

@@ -48,11 +48,12 @@ def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, int, 
     The keys of two different pages always differ, so the order is total and does not depend on the input's
     order.
     """
-    favour = _favour(config)
+    places = {_host(site): place for place, site in reversed(list(enumerate(config.preferred_sites)))}
+    others = len(config.preferred_sites)
     measure = _MEASURES[config.order]
 
     def key(page: PageKey) -> tuple[int, int, int, str]:
-        return favour(page), measure(page), -page.length, page.page_id
+        return places.get(_host(page.site), others), measure(page), -page.length, page.page_id
 
     return key
 
@@ -98,13 +99,6 @@ _AFTER_LAST: Final = instant("9999-01-01")
 _DAY: Final = 86_400_000_000
 _DAY_CHARS: Final = len("1990-01-01")
 _MIDNIGHT: Final = ("T00:00", "T00:00:00")
-
-
-def _favour(config: ClusterConfig) -> Callable[[PageKey], int]:
-    """The place of a page's site among the preferred ones, after the last for all others."""
-    places = {_host(site): place for place, site in reversed(list(enumerate(config.preferred_sites)))}
-    others = len(config.preferred_sites)
-    return lambda page: places.get(_host(page.site), others)
 
 
 def _earliest(page: PageKey) -> int:

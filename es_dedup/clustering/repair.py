@@ -79,7 +79,7 @@ def repair(
     present = [name for name in ordered if name not in free and current[name].canonical == name]
     names = present + [name for name in ordered if name in free]
     if loose is not None:
-        edges = _touching(edges, free)
+        edges = [edge for edge in edges if edge.left in free or edge.right in free]
         stay_at = {name: each.canonical for name, each in current.items() if name not in free}
         constraints = constraints.seen_at(stay_at) if constraints.touch(free) else constraints
     stars = join_stars(names, edges, constraints)
@@ -106,11 +106,6 @@ def same_neighbours(edges: Iterable[Edge], page_ids: Collection[str]) -> set[str
             if edge.right in page_ids:
                 found.add(edge.left)
     return found.difference(page_ids)
-
-
-def _touching(edges: Iterable[Edge], free: Collection[str]) -> list[Edge]:
-    """Edges with a loose end: two present canonical documents never join each other."""
-    return [edge for edge in edges if edge.left in free or edge.right in free]
 
 
 def _cluster_ids(

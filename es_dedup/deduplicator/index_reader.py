@@ -183,8 +183,7 @@ class IndexReader(Closing):
     def pages_of_cluster(self, name: str) -> list[str]:
         """Ids of the pages of a cluster, named by its id or by that of a page, the canonical document first; of an unknown name none."""
         name = checked_id(name)
-        assigned = self._index.assignments([name]).get(name)
-        cluster_id = name if assigned is None else assigned.cluster_id
+        cluster_id = self.cluster_ids([name]).get(name, name)
         members = self._index.members([cluster_id]).get(cluster_id, [])
         return sorted((each.page_id for each in members), key=lambda page: page != members[0].canonical)
 
@@ -472,8 +471,7 @@ class IndexReader(Closing):
         """
         self._warn()
         page_id = checked_id(page_id)
-        assigned = self._index.assignments([page_id]).get(page_id)
-        cluster_id = page_id if assigned is None else assigned.cluster_id
+        cluster_id = self.cluster_ids([page_id]).get(page_id, page_id)
         shown = self._shown(list(self._index.members([cluster_id]).values()), evidence_of)
         if not shown:
             self.record(page_id)

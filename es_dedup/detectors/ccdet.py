@@ -14,7 +14,7 @@ import numpy as np
 
 from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
-from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
+from es_dedup.text.hashing import HASH_BITS_IN_TERM, from_low_bytes, low_bytes, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many, normalised_pages
 from es_dedup.text.ragged import SameArrays, begins_run, offsets_of
 from es_dedup.text.tokens import segment_hashes
@@ -48,11 +48,6 @@ class PeriodFeatures(SameArrays):
 
     signatures: NDArray[np.uint64]
     total: int
-
-    @classmethod
-    def whole(cls, signatures: NDArray[np.uint64]) -> PeriodFeatures:
-        """Features of a page of which all signatures are kept."""
-        return cls(signatures, len(signatures))
 
     @property
     def bound(self) -> int:
@@ -327,21 +322,17 @@ class Ccdet(Detector[PeriodFeatures]):
 
     def pack(self, features: PeriodFeatures) -> bytes:
         """Five bytes a signature, and four bytes of how many there are where not all are kept."""
-        return pack_signatures(features.signatures) + total_bytes(len(features.signatures), features.total)
+        kept = features.signatures
+        return low_bytes(kept, SIGNATURE_BYTES) + total_bytes(len(kept), features.total)
 
     def unpack(self, payload: bytes) -> PeriodFeatures:
         """Signatures from ``pack``; raises ``ValueError`` when the length does not fit."""
         return unpack_signatures([payload]).row(0)
 
 
-def pack_signatures(signatures: NDArray[np.uint64]) -> bytes:
-    """Five bytes a signature, little-endian."""
-    return signatures.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :SIGNATURE_BYTES].tobytes()
-
-
 def pack_rows(table: PeriodTable) -> list[bytes]:
     """The bytes of each page, as ``Ccdet.pack`` gives them."""
-    raw, edges = pack_signatures(table.signatures), (table.offsets * SIGNATURE_BYTES).tolist()
+    raw, edges = low_bytes(table.signatures, SIGNATURE_BYTES), (table.offsets * SIGNATURE_BYTES).tolist()
     counts = zip(np.diff(table.offsets).tolist(), table.totals.tolist(), strict=True)
     return [
         raw[start:end] + total_bytes(*count)
@@ -375,10 +366,8 @@ def unpack_signatures(payloads: Sequence[bytes]) -> PeriodTable:
             for payload, cut in zip(payloads, rest.tolist(), strict=True)
         ]
     )
-    wide = np.zeros((int(kept.sum()), 8), dtype=np.uint8)
-    wide[:, :SIGNATURE_BYTES] = np.frombuffer(raw, dtype=np.uint8).reshape(-1, SIGNATURE_BYTES)
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
-    return PeriodTable(offsets, wide.view("<u8").ravel().astype(np.uint64), totals)
+    return PeriodTable(offsets, from_low_bytes(raw, SIGNATURE_BYTES), totals)
 
 
 def noise_by_site(table: PeriodTable, sites: Sequence[str], min_pages: int = 3) -> NDArray[np.uint64]:

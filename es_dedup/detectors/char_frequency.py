@@ -122,16 +122,11 @@ class CharFrequency(Detector[FrequentUnits]):
         characters, followers = self.field_types
         found: list[dict[str, Any]] = []
         for content, page in zip(contents, features, strict=True):
+            found.append({})
             named = None if page is None else unit_names(page, "" if content is None else content.text)
-            if page is None or named is None:
-                found.append({})
-                continue
-            found.append(
-                {
-                    characters: [named[unit] for unit in page.compared.tolist()],
-                    followers: followers_by_name(page, named),
-                }
-            )
+            if page is not None and named is not None:
+                found[-1][characters] = [named[unit] for unit in page.compared.tolist()]
+                found[-1][followers] = followers_by_name(page, named)
         return found
 
     def terms(self, features: FrequentUnits) -> tuple[int, ...]:

@@ -145,10 +145,9 @@ class Coverage(Detector[CoverageTable]):
         grams = tuple(tagged_terms(GRAM_TAG, query_grams(features).values).tolist())
         clauses = tuple(tagged_terms(CLAUSE_TAG, query_clauses(features).values).tolist())
         few = len(grams) < 2 * MIN_SHARED_GRAMS
-        groups = [TermGroup(grams, 1 if few else MIN_SHARED_GRAMS)] if grams else []
-        if clauses:
-            groups.append(TermGroup(clauses, 1))
-        return CandidateQuery(tuple(groups)) if groups else None
+        wanted = ((grams, 1 if few else MIN_SHARED_GRAMS), (clauses, 1))
+        groups = tuple(TermGroup(terms, least) for terms, least in wanted if terms)
+        return CandidateQuery(groups) if groups else None
 
     def verify(self, left: CoverageTable, right: CoverageTable) -> Verdict:
         """Duplicate, containment or different by coverage both ways, nothing discounted."""

@@ -17,7 +17,7 @@ import numpy as np
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, key_concepts, merger_of
 from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
-from es_dedup.text.hashing import tagged_terms
+from es_dedup.text.hashing import from_low_bytes, low_bytes, tagged_terms
 from es_dedup.text.ragged import sorted_distinct
 from es_dedup.text.synonyms import NONE, Synonyms
 from es_dedup.text.words import WordBatch, words_of_pages
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from es_dedup.settings.sections import DwdcsConfig
 
 TAG: Final = 34
-MOST_PAGES: Final = (
-    1_000  # of a concept that is queried: more than of other terms, as nearly all of a page's must be found
-)
+# Of a concept that is queried: more than of other terms, as nearly all of a page's must be found.
+MOST_PAGES: Final = 1_000
 ROUNDING: Final = 1e-9  # a share that falls short by rounding alone is reached
 PAYLOAD_VERSION: Final = 2
 _HEAD: Final = struct.Struct("<BBIHBI")  # version, wide, content words, nodes, key concepts, positions
@@ -208,11 +207,11 @@ class Dwdcs(Detector[KeyConcepts]):
             len(features.concepts),
             len(features.positions),
         )
-        codes = features.concepts.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :_CODE_BYTES]
+        codes = low_bytes(features.concepts, _CODE_BYTES)
         counts = np.diff(features.offsets).astype("<u4")
         positions = features.positions.astype("<u4" if wide else "<u2")
         words = "".join(f"{word}\n" for word in features.words).encode()
-        return b"".join((head, codes.tobytes(), counts.tobytes(), positions.tobytes(), words))
+        return b"".join((head, codes, counts.tobytes(), positions.tobytes(), words))
 
     def unpack(self, payload: bytes) -> KeyConcepts:
         """The key concepts from ``pack``; raises ``ValueError`` on bytes that it did not make."""
@@ -226,14 +225,10 @@ class Dwdcs(Detector[KeyConcepts]):
         *words, rest = payload[end:].decode().split("\n")
         if len(words) != concepts or rest or not all(words) or not length or wide > 1:
             raise ValueError(f"{concepts} key concepts do not take {len(payload)} bytes")
-        codes = np.zeros((concepts, 8), dtype=np.uint8)
-        codes[:, :_CODE_BYTES] = np.frombuffer(payload, np.uint8, concepts * _CODE_BYTES, _HEAD.size).reshape(
-            -1, _CODE_BYTES
-        )
         at = _HEAD.size + concepts * _CODE_BYTES
+        found = from_low_bytes(payload[_HEAD.size : at], _CODE_BYTES)
         counts = np.frombuffer(payload, "<u4", concepts, at).astype(np.int64)
         places = np.frombuffer(payload, kind, positions, at + 4 * concepts).astype(np.int64)
-        found = codes.view("<u8").ravel().astype(np.uint64)
         if int(counts.sum()) != positions or not counts.all() or len(sorted_distinct(found)) < concepts:
             raise ValueError("key concepts are damaged: concepts or counts do not fit")
         offsets = np.concatenate(([0], np.cumsum(counts)))

@@ -37,19 +37,14 @@ if TYPE_CHECKING:
     from es_dedup.settings.sections import MultiSimhashConfig
 
 TAG: Final = 32
-LONGEST_WORD: Final = (
-    4  # characters; longer words are names and runs of Latin letters, which should not win by length
-)
+# Characters; longer words are names and runs of Latin letters, which should not win by length.
+LONGEST_WORD: Final = 4
 TFIDF_WEIGHT: Final = 0.8  # λ1
 SPEECH_WEIGHT: Final = 0.5  # λ2
 LENGTH_WEIGHT: Final = 0.05  # λ3
 PLACE_WEIGHT: Final = 0.1  # λ4
-SPEECH: Final = (
-    0.6,
-    0.4,
-    0.3,
-    0.1,
-)  # noun, adjective, verb, any other word: by the codes of WordBatch.speech
+# Of a noun, an adjective, a verb and any other word: by the codes of WordBatch.speech.
+SPEECH: Final = (0.6, 0.4, 0.3, 0.1)
 PAYLOAD: Final = struct.Struct("<BQQ")
 PAYLOAD_VERSION: Final = 1
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from es_dedup.extraction.blocks import LINK_END, LINK_START
 from es_dedup.text.hashing import powers
-from es_dedup.text.ragged import sorted_distinct
+from es_dedup.text.ragged import run_starts, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,10 +207,8 @@ def _repeated(
     own = blocks[chosen]
     order = np.argsort(runs[chosen])
     ordered, owners = runs[chosen][order], own[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if order.size else order
+    starts = run_starts(ordered)
     sizes = np.diff(starts, append=order.size)
-    if not order.size:
-        return np.zeros(count), np.zeros(count)
     first = np.repeat(np.minimum.reduceat(owners, starts), sizes)
     last = np.repeat(np.maximum.reduceat(owners, starts), sizes)
     total = np.maximum(np.bincount(own, minlength=count), 1)

@@ -11,6 +11,7 @@ import numpy as np
 
 from es_dedup.model import id_problem
 from es_dedup.text.hashing import TERM_BITS
+from es_dedup.text.ragged import gather, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -134,14 +135,9 @@ class RecordBatch:
         may = (self.texts, self.named)
         fits = all(len(column) == size for column in must) and all(len(column) in (0, size) for column in may)
         offsets = self.term_offsets
-        if (
-            not fits
-            or len(offsets) != size + 1
-            or int(offsets[0]) != 0
-            or int(offsets[-1]) != len(self.terms)
-        ):
-            message = "columns of a batch differ in length"
-            raise ValueError(message)
+        fits = fits and len(offsets) == size + 1 and (offsets[0], offsets[-1]) == (0, len(self.terms))
+        if not fits:
+            raise ValueError("columns of a batch differ in length")
 
     @property
     def words(self) -> tuple[Sequence[str], ...]:
@@ -184,13 +180,9 @@ class RecordBatch:
             name: [column[row] for row in rows] if len(column := getattr(self, name)) else ()
             for name in _COLUMNS
         }
-        parts = [self.terms[self.term_offsets[row] : self.term_offsets[row + 1]] for row in rows]
-        offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
-        return RecordBatch(
-            **columns,
-            terms=np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64),
-            term_offsets=offsets,
-        )
+        at = np.array(rows, dtype=np.int64)
+        places, owners = gather(self.term_offsets, at)
+        return RecordBatch(**columns, terms=self.terms[places], term_offsets=offsets_of(owners, len(at)))
 
     @classmethod
     def of(cls, records: Sequence[FeatureRecord]) -> RecordBatch:
@@ -243,8 +235,6 @@ def _outside(values: Iterable[int], most: int) -> list[int]:
 
 def encodable(word: str) -> bool:
     """Whether the string can be written as UTF-8; half a surrogate pair cannot."""
-    if word.isascii():
-        return True
     try:
         word.encode()
     except UnicodeEncodeError:

@@ -76,9 +76,8 @@ class ClusterQuery:
         kinds = {ClusterOrder.LARGEST: int, ClusterOrder.CONFIDENCE: float, ClusterOrder.NEWEST: str}
         with suppress(ValueError):
             place = kinds[self.order](value)
-            if mark and (
-                isinstance(place, str) or abs(place) < MOST_PAGES
-            ):  # not nan, and what indices can store
+            # not nan, and what indices can store
+            if mark and (isinstance(place, str) or abs(place) < MOST_PAGES):
                 return place, name
         raise ValueError(f"{cursor!r} is no cursor of the order {self.order}")
 

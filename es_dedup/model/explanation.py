@@ -264,10 +264,8 @@ def _decided(pair: WithExplanation, language: str) -> str:
         given = {"reason": _of_people(pair, language), "decision": _decided(pair.otherwise, language)}
         return translate(language, "{reason}; without this {decision}", **given)
     if pair.decided_by != "rules":
-        template, reason = (
-            "decided by {who}, not by the rules: {reason}",
-            translate_filled(language, pair.reason),
-        )
+        template = "decided by {who}, not by the rules: {reason}"
+        reason = translate_filled(language, pair.reason)
         return translate(language, template, who=pair.decided_by, reason=reason)
     if pair.relation != "different":
         return translate(language, "accepted: no rule rejects")

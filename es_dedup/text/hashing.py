@@ -10,9 +10,8 @@ import xxhash
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SIGNATURE_VERSION: Final = (
-    3  # raised when any stored feature of an unchanged text changes; part of the fingerprint
-)
+# Raised when any stored feature of an unchanged text changes; part of the fingerprint.
+SIGNATURE_VERSION: Final = 3
 SIGNATURE_SEED: Final = 0x6573_6465_6475_7031  # "esdedup1"
 
 TERM_BITS: Final = 48
@@ -70,3 +69,15 @@ def tagged_terms(tag: int, hashes: NDArray[np.unsignedinteger]) -> NDArray[np.ui
     """
     low = hashes.astype(np.uint64) & np.uint64((1 << HASH_BITS_IN_TERM) - 1)
     return low | np.uint64(tag << HASH_BITS_IN_TERM)
+
+
+def low_bytes(values: NDArray[np.unsignedinteger], size: int) -> bytes:
+    """The lowest ``size`` bytes of each number, lowest byte first."""
+    return values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :size].tobytes()
+
+
+def from_low_bytes(raw: bytes, size: int) -> NDArray[np.uint64]:
+    """The numbers of which ``low_bytes`` made ``raw``."""
+    wide = np.zeros((len(raw) // size, 8), dtype=np.uint8)
+    wide[:, :size] = np.frombuffer(raw, dtype=np.uint8).reshape(-1, size)
+    return wide.view("<u8").ravel().astype(np.uint64, copy=False)

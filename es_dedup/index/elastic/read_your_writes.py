@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.candidate_terms import TermPostings
-from es_dedup.text.ragged import begins_run
+from es_dedup.text.ragged import begins_run, gather
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -145,11 +145,9 @@ def postings_of(parts: Sequence[WrittenBatch], terms: NDArray[np.uint64]) -> Ter
 
 def _part(batch: RecordBatch, places: Sequence[int], last: int) -> WrittenBatch:
     rows = np.array(places, dtype=np.int64)
-    starts, stops = batch.term_offsets[rows], batch.term_offsets[rows + 1]
-    terms = np.concatenate([batch.terms[start:stop] for start, stop in zip(starts, stops, strict=True)])
-    owners = np.repeat(np.arange(len(rows)), stops - starts)
-    order = np.lexsort((owners, terms))
-    terms, owners = terms[order], owners[order]
+    at, owners = gather(batch.term_offsets, rows)
+    order = np.lexsort((owners, batch.terms[at]))
+    terms, owners = batch.terms[at[order]], owners[order]
     once = begins_run(terms) | begins_run(owners)
     hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
     ids = [batch.ids[place] for place in places]

@@ -219,12 +219,8 @@ class Connection:
             if "closed" not in str(error):
                 raise
             raise IndexUnavailable(self.name, "it was closed before this call") from error
-        except (
-            LookupError,
-            TypeError,
-            ValueError,
-            OverflowError,
-        ) as error:  # values that no write of ours has stored
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            # values that no write of ours has stored
             raise NotAnIndex(self.name, f"a stored value is damaged: {error}") from error
         except sqlite3.Error as error:
             # without the extended part

@@ -20,7 +20,7 @@ from es_dedup.errors import DamagedData, NotAnIndex, SchemaMismatch, SettingsMis
 from es_dedup.index.records import encodable
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import differences
-from es_dedup.text.hashing import TERM_BITS
+from es_dedup.text.hashing import TERM_BITS, from_low_bytes, low_bytes
 
 if TYPE_CHECKING:
     import sqlite3
@@ -209,7 +209,7 @@ def insert(
 
 def pack_terms(terms: NDArray[np.uint64]) -> bytes:
     """Six bytes per term, lowest byte first, in the given order."""
-    return terms.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :TERM_BYTES].tobytes()
+    return low_bytes(terms, TERM_BYTES)
 
 
 def unpack_terms(stored: bytes) -> NDArray[np.uint64]:
@@ -220,9 +220,7 @@ def unpack_terms(stored: bytes) -> NDArray[np.uint64]:
     """
     if len(stored) % TERM_BYTES:
         raise DamagedData("terms", f"{len(stored)} bytes, {TERM_BYTES} a term")
-    wide = np.zeros((len(stored) // TERM_BYTES, 8), dtype=np.uint8)
-    wide[:, :TERM_BYTES] = np.frombuffer(stored, dtype=np.uint8).reshape(-1, TERM_BYTES)
-    return wide.reshape(-1).view("<u8").astype(np.uint64, copy=False)
+    return from_low_bytes(stored, TERM_BYTES)
 
 
 def signed_hashes(hashes: Sequence[int]) -> list[int]:

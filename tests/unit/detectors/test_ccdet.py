@@ -46,7 +46,7 @@ def table_of(pages: list[frozenset[str]]) -> tuple[PeriodTable, dict[str, int]]:
 
 def features_of(numbers: set[int]) -> PeriodFeatures:
     """Features of these signatures."""
-    return PeriodFeatures.whole(np.array(sorted(numbers), dtype=np.uint64))
+    return PeriodFeatures(np.array(sorted(numbers), dtype=np.uint64), len(numbers))
 
 
 @settings(max_examples=300)
