@@ -145,7 +145,9 @@ def detach(
         MassChange: too many documents would be changed; nothing was.
     """
     rest = [each for each in context.attachments if each.target != target]
-    still_attached = {name for each in rest for name in context.source_index.indices(each.target)}
+    still_attached = {
+        name for each in rest for name in context.source_index.indices(each.target, closed=True)
+    }
     noted = {name for each in context.attachments if each.target == target for name in each.indices}
     leaving = noted.union(context.indices(target)) - still_attached
     pages = [

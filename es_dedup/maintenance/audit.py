@@ -100,7 +100,8 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     found.dead = len(dead)
     if context.index.note(CLUSTERS_PENDING) is not None:
         found.found["pending"] = ["index"]
-    context.note_indices()
+    if repair:  # else the context may be opened for reading only
+        context.note_indices()
     left = context.left_indices()
     for groups in chunked_by_size(context.index.clusters(), GROUP_PAGES, len):
         _look_at_clusters(context, groups, left, found)
