@@ -371,10 +371,10 @@ def numbered_clauses(cover: CoverageTable, rows: NDArray[np.int64], first: int) 
 def form_titles(
     titles: NDArray[np.int64], sites: NDArray[np.int64], numbered: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Titles of which most pages have one clause, in ``PLACEHOLDER_FROM`` numbers or more, none of them on most of these pages, ascending.
+    """Titles of forms, ascending: most pages of such a title have one clause, and it has many different numbers.
 
-    Such pages are rows of a form if most are of one site. Of a story that is reprinted, most pages have the same number or are of other
-    sites; clauses that count views or comments stand under other titles, too.
+    There are ``PLACEHOLDER_FROM`` numbers or more, and none of them is on most of these pages, which are mostly of one site. Of a story
+    that is reprinted, most pages have the same number or are of other sites; clauses that count views or comments stand under other titles, too.
 
     Args:
         titles, sites: of each page, see ``_title_sums``; pages whose site is unknown are of one.
@@ -383,9 +383,10 @@ def form_titles(
     known, title, count = np.unique(titles, return_inverse=True, return_counts=True)
     kinds, everywhere = np.unique(numbered[1], return_counts=True)
     page, masked, clause = numbered[:, count[title[numbered[0]]] >= PLACEHOLDER_FROM]
-    # each key has a number in its upper half, and a hash or another number in its lower one
+    # A field is a masked clause under a title. Keys here and below have a place in the upper half, and a hash or another place in the lower one.
     keys, field, held = np.unique(title[page] << HASH_BITS | masked, return_inverse=True, return_counts=True)
-    of, kind = keys >> HASH_BITS, np.searchsorted(kinds, keys & (2**HASH_BITS - 1))
+    title_of_field = keys >> HASH_BITS
+    kind = np.searchsorted(kinds, keys & (2**HASH_BITS - 1))
 
     def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of each field how many values it has, and how often the most frequent one."""
@@ -394,10 +395,15 @@ def form_titles(
         np.maximum.at(most, found >> HASH_BITS, counts)
         return np.bincount(found >> HASH_BITS), most
 
-    pages, (numbers, same), (_, of_site) = distinct(page)[0], distinct(clause), distinct(sites[page])
-    form = (numbers >= PLACEHOLDER_FROM) & (2 * same <= pages) & (2 * of_site > held)
-    form &= (2 * pages > count[of]) & (2 * held > everywhere[kind])
-    return np.unique(known[of[form]])
+    pages, _ = distinct(page)
+    numbers, same = distinct(clause)
+    _, of_site = distinct(sites[page])
+    on_most_pages = 2 * pages > count[title_of_field]
+    filled_in = (numbers >= PLACEHOLDER_FROM) & (2 * same <= pages)
+    of_one_site = 2 * of_site > held
+    under_one_title = 2 * held > everywhere[kind]
+    form = on_most_pages & filled_in & of_one_site & under_one_title
+    return np.unique(known[title_of_field[form]])
 
 
 def spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:

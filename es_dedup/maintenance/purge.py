@@ -155,9 +155,8 @@ class _Purge:
         self, documents: Mapping[str, SourceDocument], copies: Mapping[str, DedupField]
     ) -> dict[str, str]:
         """Why some of the documents stay, by page id."""
-        canonical = {
-            other for name in documents if index_of(other := copies[name].duplicate_of) not in self.left
-        }
+        canonical = {copies[name].duplicate_of for name in documents}
+        canonical = {name for name in canonical if index_of(name) not in self.left}
         names = dict.fromkeys(name for each in self.fields.values() for name in each.names)
         present = self.context.source_index.read(documents_of(canonical), tuple(names))
         changed = self._changed({**documents, **present})

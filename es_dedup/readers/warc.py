@@ -111,16 +111,21 @@ def warc_records(source: Source, options: ReadOptions) -> Iterator[Record]:
 
 
 def wacz_records(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """The records of all archives in a WACZ file, which is a zip file of them; errors as for ``warc_records``."""
+    """The records of all archives in a WACZ file, which is a zip file of them.
+
+    Each archive is unpacked before it is read: archives are read back and forth, which takes long inside a zip file.
+
+    Raises:
+        BadZipFile: it is no zip file, or an archive in it is damaged, encrypted or packed by an unknown method.
+        MissingExtra: as for ``warc_records``.
+    """
     with source.open("rb") as file, ZipFile(file) as packed, temporary_folder("wacz") as folder:
         names = [name for name in packed.namelist() if name.startswith("archive/") and ".warc" in name]
         for name in sorted(names):
             archive = folder / PurePosixPath(name).name
             try:
                 with packed.open(name) as member, archive.open("wb") as unpacked:
-                    copyfileobj(
-                        member, unpacked
-                    )  # archives are read back and forth, which takes long inside a zip file
+                    copyfileobj(member, unpacked)
             except RuntimeError as error:  # encrypted, or packed by an unknown method
                 raise BadZipFile(str(error)) from error
             yield from warc_records(archive, options)

@@ -36,6 +36,7 @@ pub fn removal_sums(graphs: &Graphs<'_>, removed: &[i64], removed_offsets: &[i64
     sums.concat()
 }
 
+/// `removal_sums` of one graph, which has these nodes; a set of them fits into `WORDS` words.
 fn sums_without<const WORDS: usize>(graphs: &Graphs<'_>, nodes: Range<usize>, named: &[i64]) -> Vec<i64> {
     let bounds = graphs.starts[nodes.start..=nodes.end].windows(2);
     let neighbours: Vec<Vec<usize>> = bounds
