@@ -41,13 +41,14 @@ _LINES: Final = rb"(\xef\xbb\xbf)?\s*\{"
 BEGINNINGS: Final = {
     ".warc": rb"WARC/",
     ".wet": rb"WARC/",
+    ".wacz": rb"PK\x03\x04",
     ".parquet": rb"PAR1",
     ".jsonl": _LINES,
     ".ndjson": _LINES,
     ".json": rb"(\xef\xbb\xbf)?\s*[\[{]",
 }
 """How files of some kinds begin, decompressed; the first that fits is the kind of a file whose name does not say it."""
-_READ_TWICE: Final = frozenset({".warc", ".wet", ".parquet", ".json"})
+_READ_TWICE: Final = frozenset({".warc", ".wet", ".wacz", ".parquet", ".json"})
 BYTE_ORDER_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),

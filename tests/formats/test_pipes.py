@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +62,14 @@ def archive() -> bytes:
     )
 
 
+def packed_archive() -> bytes:
+    """A WACZ file with that archive."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as packed:
+        packed.writestr("archive/data.warc.gz", archive())
+    return stream.getvalue()
+
+
 KINDS: dict[str, tuple[Callable[[], bytes], ReadOptions]] = {
     "jsonl": (lines, ReadOptions()),
     "jsonl.gz": (lambda: gzip.compress(lines()), ReadOptions()),
@@ -70,6 +79,7 @@ KINDS: dict[str, tuple[Callable[[], bytes], ReadOptions]] = {
     "tsv": (lambda: table("\t"), ReadOptions(format="tsv")),
     "parquet": (parquet, ReadOptions()),
     "warc": (archive, ReadOptions()),
+    "wacz": (packed_archive, ReadOptions()),
 }
 
 
