@@ -142,8 +142,8 @@ class Deduplicator(IndexReader):
     ) -> AddReport:
         """Store pages, compare them with all others, keep the clusters.
 
-        Pages are written in batches; a batch that was written stays when the process dies, and is clustered when the
-        file is opened again. When the input raises an error, the pages before it are stored and the error is passed on.
+        Pages are written in batches; a batch that was written stays when the process dies, and is clustered when a file of at most
+        ``QUICK_PAGES`` pages is opened again, or by ``recluster``. When the input raises an error, the pages before it are stored and the error is passed on.
 
         Args:
             pages: taken lazily; of several with one id the last wins, the others are named in ``failed``.

@@ -11,7 +11,7 @@ import os
 import re
 import zlib
 from contextlib import contextmanager, suppress
-from pathlib import PurePosixPath
+from operator import attrgetter
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -52,6 +52,7 @@ RECORD_TYPES: Final = frozenset({"response", "resource", "conversion"})
 """Types of records that may hold a page."""
 _PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
 """Of records without an answer of a server; crawlers write logs and texts of their own under others."""
+_IN_WACZ: Final = re.compile(r"archive/.*\.warc(\.gz)?", re.DOTALL)
 _SCAN_BYTES: Final = 2**20
 _HEAD_BYTES: Final = 4096
 _HEADER_BYTES: Final = 2**16
@@ -111,25 +112,29 @@ def warc_records(source: Source, options: ReadOptions) -> Iterator[Record]:
 
 
 def wacz_records(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """The records of all archives in a WACZ file, which is a zip file of them.
+    """The records of all archives in a WACZ file, which is a zip file of them; of a damaged one what can be unpacked, and a problem.
 
-    Each archive is unpacked before it is read: archives are read back and forth, which takes long inside a zip file.
+    Each is unpacked into a temporary file: records are read back and forth, which inside a zip file takes long.
 
     Raises:
-        BadZipFile: it is no zip file, or an archive in it is damaged, encrypted or packed by an unknown method.
-        MissingExtra: as for ``warc_records``.
+        OSError, BadZipFile: the file cannot be opened, or is no zip file that can be read.
+        MissingExtra: as ``warc_records``.
     """
-    with source.open("rb") as file, ZipFile(file) as packed, temporary_folder("wacz") as folder:
-        names = [name for name in packed.namelist() if name.startswith("archive/") and ".warc" in name]
-        for name in sorted(names):
-            archive = folder / PurePosixPath(name).name
+    with source.open("rb") as file, temporary_folder("wacz") as folder:
+        try:
+            packed = ZipFile(file)
+        except NotImplementedError as error:  # of a later version of the format
+            raise BadZipFile(str(error)) from error
+        archives = [each for each in packed.infolist() if _IN_WACZ.fullmatch(each.filename)]
+        for each in sorted(archives, key=attrgetter("filename")):
+            unpacked = folder / "archive"
             try:
-                with packed.open(name) as member, archive.open("wb") as unpacked:
-                    copyfileobj(member, unpacked)
-            except RuntimeError as error:  # encrypted, or packed by an unknown method
-                raise BadZipFile(str(error)) from error
-            yield from warc_records(archive, options)
-            archive.unlink()
+                with unpacked.open("wb") as copy, packed.open(each) as archive:
+                    copyfileobj(archive, copy)
+            # RuntimeError: it is encrypted, or packed by an unknown method.
+            except (RuntimeError, *READ_ERRORS) as error:
+                yield Record(None, None, Problem(f"{each.filename}: {plain_problem(error)}"))
+            yield from warc_records(unpacked, options)
 
 
 def placed_records(stream: IO[bytes], damage: str, options: ReadOptions) -> Iterator[Record]:

@@ -364,11 +364,27 @@ def test_archives_of_a_wacz_file_are_read(tmp_path: Path, packing: int) -> None:
     assert not failures
     path.write_bytes(path.read_bytes()[:200])
     assert [str(each) for each in read(path)[1]] == [f"{path}: cannot be read: File is not a zip file"]
-    encrypted = tmp_path / "encrypted.wacz"
-    with zipfile.ZipFile(encrypted, "w") as packed:
-        packed.writestr("archive/a.warc", record("http://a/1", b"<p>one"))
-    raw = bytearray(encrypted.read_bytes())
-    raw[6] |= 1
-    raw[raw.index(b"PK\x01\x02") + 8] |= 1
-    encrypted.write_bytes(raw)
-    assert len(read(encrypted)[1]) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_damaged_archive_of_a_wacz_file_costs_itself_alone(tmp_path: Path) -> None:
+    """Whatever the names are; a file that cannot be read at all is one failure."""
+    path = tmp_path / "crawl.wacz"
+    names = ["archive/1.warc", "archive/2.warc", "archive/2.warc", f"archive/{'3' * 300}.warc.gz"]
+    with zipfile.ZipFile(path, "w") as packed:
+        for number, name in enumerate(names):
+            packed.writestr(name, record(f"http://a/{number}", b"<p>%d" % number))
+    whole = path.read_bytes()
+    every = [f"http://a/{number}" for number in range(4)]
+    assert [page.id for page in read(path)[0]] == every
+    entry = whole.index(b"PK\x01\x02")
+    for place, value, lost in (
+        (whole.index(b"<p>1") + 3, ord("x"), [every[1]]),
+        (entry + 8, whole[entry + 8] | 1, [every[0]]),  # encrypted
+        (entry + 10, 77, [every[0]]),  # packed by an unknown method
+        (entry + 6, 99, every),  # of a later version of the format
+    ):
+        path.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
+        pages, failures = read(path)
+        assert [page.id for page in pages] == [name for name in every if name not in lost]
+        assert len(failures) == 1
