@@ -254,9 +254,8 @@ class BatchDecider:
         # before their features: if we are killed, who meets them decides on them
         if outdated := fresh & assigned.keys():
             with self._writing() as (_, before):
-                marked = {
-                    name: replace(each, score=0.0) for name, each in index.assignments(outdated).items()
-                }
+                now = index.assignments(outdated)
+                marked = {name: replace(each, score=0.0) for name, each in now.items()}
                 index.assign_many(marked.values())
             assigned |= marked
             state = before + 2 if state == before else -1  # the state after our session; -1 equals none

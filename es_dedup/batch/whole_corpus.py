@@ -195,9 +195,9 @@ def decide_corpus(
         weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
         measured = compare_by_rules(pages, ours, pages, theirs, known, thresholds, weights)
         related = decided_by_settings(measured, settings, known).related_rows()
-        return (
-            related if rows is None else replace(related, left=rows[related.left], right=rows[related.right])
-        )
+        if rows is None:
+            return related
+        return replace(related, left=rows[related.left], right=rows[related.right])
 
     # Arrays are worked on outside the interpreter's lock.
     with ThreadPoolExecutor(settings.workers or None) as pool:

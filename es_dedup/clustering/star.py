@@ -73,10 +73,8 @@ def cluster_all(
     """
     names = [page.page_id for page in canonical_order(pages, config, constraints.canonical)]
     stars = join_stars(names, edges, constraints)
-    stands_for = stars.canonical
-    return dict(
-        zip(names, map(Assignment, names, stands_for, stands_for, stars.relation, stars.score), strict=True)
-    )
+    columns = names, stars.canonical, stars.canonical, stars.relation, stars.score
+    return dict(zip(names, map(Assignment, *columns), strict=True))
 
 
 def join_stars(

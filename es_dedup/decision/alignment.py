@@ -101,16 +101,10 @@ def clauses_of(text: str, most: int) -> list[tuple[int, int, int]]:
     first = tokens.clause_offsets[:-1]
     single = np.diff(tokens.clause_offsets) == 1
     return [
-        (int(hashes[clause]), _skip_white(text, start), end)
+        (int(hashes[clause]), end - len(text[start:end].lstrip()), end)
         for clause, one, (start, end) in zip(first.tolist(), single.tolist(), places, strict=True)
         if one
     ]
-
-
-def _skip_white(text: str, start: int) -> int:
-    while text[start].isspace():
-        start += 1
-    return start
 
 
 class _Budget:

@@ -279,13 +279,8 @@ def pair_decisions(
     """Some compared pairs with their evidence, in order, and each enabled detector's own verdicts when wanted."""
     decisions, rows = comparison.decisions, np.asarray(pairs, dtype=np.int64)
     by_rules, decider = settings.decision.method == rules.BY_RULES, decided_by(settings)
-    columns = (
-        comparison.left_rows[rows],
-        comparison.right_rows[rows],
-        decisions.relation[rows],
-        decisions.rule[rows],
-        decisions.score(rows),
-    )
+    ends = comparison.left_rows[rows], comparison.right_rows[rows]
+    columns = (*ends, decisions.relation[rows], decisions.rule[rows], decisions.score(rows))
     of_methods = _verdicts(comparison, pairs, settings, statistics) if verdicts else [()] * len(rows)
     found = []
     for left, right, relation, rule, score, method_verdicts, evidence in zip(

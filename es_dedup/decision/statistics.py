@@ -149,18 +149,13 @@ class Statistics:
             (column := getattr(self, name)).ndim == 1 and column.dtype == getattr(plain, name).dtype
             for name in columns
         )
-        return (
-            typed
-            and self.pages >= 0
-            and bool((self.placeholders >= 0).all())
-            and all(
-                bool((known[1:] > known[:-1]).all())
-                for known in (self.grams, self.clauses, self.noise, self.placeholders)
-            )
-            and all(
-                len(known) == len(weights) and bool(((weights >= 0) & (weights <= 1)).all())
-                for known, weights in ((self.grams, self.gram_weights), (self.clauses, self.clause_weights))
-            )
+        if not typed or self.pages < 0 or (self.placeholders < 0).any():
+            return False
+        ascending = (self.grams, self.clauses, self.noise, self.placeholders)
+        weighed = ((self.grams, self.gram_weights), (self.clauses, self.clause_weights))
+        return all((known[1:] > known[:-1]).all() for known in ascending) and all(
+            len(known) == len(weights) and ((weights >= 0) & (weights <= 1)).all()
+            for known, weights in weighed
         )
 
 

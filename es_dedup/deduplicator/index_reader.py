@@ -312,11 +312,8 @@ class IndexReader(Closing):
         stored = settings.elastic.also_stored if self._index.keeps_named else ()
         enabled = {each.detector for each in decision.verdicts}
         names = [name for name in dict.fromkeys((*settings.detectors, *stored, *also)) if name not in enabled]
-        contents = [
-            (side.id if isinstance(side, Page) else side, self.content_of(side))
-            for side in (left, right)
-            if names
-        ]
+        given = (left, right) if names else ()
+        contents = [(side.id if isinstance(side, Page) else side, self.content_of(side)) for side in given]
         verdicts, skipped = verdicts_by_texts(names, contents, settings)
         explained = replace(
             decision,

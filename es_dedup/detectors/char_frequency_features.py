@@ -194,15 +194,11 @@ def follower_table() -> NDArray[np.uint16]:
     All numbers differ and fit two bytes; code points beyond the plane share that of its last one.
     """
     table = np.full(PLANE, -1, dtype=np.int32)
-    for row in range(_FIRST_ROW, 88):
-        for cell in range(1, _ROW + 1):
-            try:
-                character = bytes((0xA0 + row, 0xA0 + cell)).decode("gb2312")
-            except UnicodeDecodeError:
-                continue
-            table[ord(character)] = gb_code(character)
-    for character in "0123456789abcdefghijklmnopqrstuvwxyz":
-        table[ord(character)] = gb_code(character)
+    for code in (
+        *range(0x80),
+        *range(0x4E00, 0xA000),
+    ):  # ASCII and the ideographs, which have all that are numbered
+        table[code] = gb_code(chr(code))
     without = table < 0
     table[without] = CODES + np.arange(int(without.sum()))
     return table.astype(np.uint16)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.text.ragged import rank_within
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -77,12 +79,8 @@ def fingerprints(
 def _votes(hashes: NDArray[np.uint64], owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """How many features of each page have each bit set; shape (count, 64)."""
     positive = np.zeros((count, BITS), dtype=np.int64)
-    if not len(hashes):
-        return positive
-    total = np.bincount(owners, minlength=count)
-    rank = np.arange(len(owners)) - (np.cumsum(total) - total)[owners]
     # eight one-byte counters live in each 64-bit word, so a run is cut before a counter can overflow
-    cuts = np.flatnonzero(rank % _COUNTER_LIMIT == 0)
+    cuts = np.flatnonzero(rank_within(owners, count) % _COUNTER_LIMIT == 0)
     columns = hashes.astype("<u8").view(np.uint8).reshape(-1, 8).T
     spread = _spread_table()
     sums = [np.add.reduceat(spread[np.ascontiguousarray(column)], cuts) for column in columns]

@@ -39,12 +39,8 @@ class DocumentKey:
     @property
     def page_id(self) -> str:
         """``index/_id``, or ``index?routing/_id`` with the routing percent-encoded; no index name has ``/`` or ``?``."""
-        head = (
-            f"{self.index}?{quote(self.routing, safe='', errors='surrogatepass')}"
-            if self.routing
-            else self.index
-        )
-        return f"{head}/{self.id}"
+        routing = f"?{quote(self.routing, safe='', errors='surrogatepass')}" if self.routing else ""
+        return f"{self.index}{routing}/{self.id}"
 
     @property
     def problem(self) -> str:
@@ -328,12 +324,8 @@ def dedup_fields_after(
         cluster_ids: clusters that pages have left.
     """
     assigned = index.assignments(page_ids)
-    sizes = {
-        group[0].canonical: len(group)
-        for group in index.members(
-            {each.cluster_id for each in assigned.values()}.union(cluster_ids)
-        ).values()
-    }
+    groups = index.members({each.cluster_id for each in assigned.values()}.union(cluster_ids)).values()
+    sizes = {group[0].canonical: len(group) for group in groups}
     assigned |= index.assignments(sizes)
     names = documents_of(assigned)
     within = contained_in(index.edges_of(names))

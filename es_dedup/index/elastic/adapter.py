@@ -86,9 +86,7 @@ class ElasticIndex(ClusterDocuments):
         conflicts = {batch.ids[place] for place, result in results.items() if result.status == CONFLICT}
         self._must_be_ours(results.values(), last.keys() - conflicts)
         written = dict(zip(with_text, done[len(before) + len(places) :], strict=True))
-        refused = (
-            results.keys() - stored.keys() - {place for place in places if batch.ids[place] in conflicts}
-        )
+        refused = {place for place in results.keys() - stored.keys() if batch.ids[place] not in conflicts}
         # A page that was removed may have left a text behind, so that it could not be created.
         left_over = [place for place in stored if place in written and not written[place].done]
         self._texts.write(self._text_writes(batch, left_over))

@@ -349,11 +349,8 @@ class ClusterDocuments(Store):
 def _scope_filters(scope: Scope) -> Iterable[dict[str, Any]]:
     """Filters for the pages that lie in the scope."""
     if scope.site is not None:
-        yield (
-            {"term": {"site": scope.site}}
-            if scope.site
-            else {"bool": {"must_not": {"exists": {"field": "site"}}}}
-        )
+        of_none = {"bool": {"must_not": {"exists": {"field": "site"}}}}
+        yield {"term": {"site": scope.site}} if scope.site else of_none
     times: dict[str, str] = {}
     if scope.published_from is not None:
         times["gte"] = scope.published_from

@@ -167,11 +167,10 @@ class SourceIndex(SourceWrites):
 
     def cluster(self) -> str:
         """UUID of the cluster."""
-        return str(
-            self._server.call(
-                lambda client: client.cluster.state(metric="version", filter_path="cluster_uuid")
-            )["cluster_uuid"]
+        said = self._server.call(
+            lambda client: client.cluster.state(metric="version", filter_path="cluster_uuid")
         )
+        return str(said["cluster_uuid"])
 
     def server(self) -> tuple[str, float]:
         """Lowest version of the nodes, and seconds by which the server's clock is ahead of ours, about."""
@@ -266,16 +265,12 @@ class SourceIndex(SourceWrites):
 
     def count(self, target: str, query: Mapping[str, Any] | None = None) -> int:
         """Number of documents of a target, or of those that a query finds; 0 when there is no such index."""
-        return int(
-            self._server.call(
-                lambda client: client.count(
-                    index=target,
-                    query=query or {"match_all": {}},
-                    ignore_unavailable=True,
-                    allow_no_indices=True,
-                )
-            )["count"]
+        said = self._server.call(
+            lambda client: client.count(
+                index=target, query=query or EVERY, ignore_unavailable=True, allow_no_indices=True
+            )
         )
+        return int(said["count"])
 
     def write_dedup_fields(
         self, dedup_fields: Mapping[str, DedupField | None], *, checked: bool = False

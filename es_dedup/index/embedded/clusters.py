@@ -212,7 +212,7 @@ class ClusterTables(Index):
                         page,
                         cluster,
                         canonical,
-                        relation and Relation(relation),
+                        _RELATIONS.get(relation),
                         score,
                     )
                     for number, page, cluster, canonical, relation, score in rows
