@@ -87,10 +87,8 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             numbered.append(numbered_clauses(cover, rows, int(learned_from[:first].sum())))
             samples.append(PostingSample.of(whole, rows, keys, site_of[first + rows], days))
         sample = PostingSample.joined(samples)
-        placeholders = np.union1d(
-            sample.placeholders(),
-            form_titles(sample.title_sums, sample.sites, np.concatenate(numbered, axis=1)),
-        )
+        of_forms = form_titles(sample.title_sums, sample.sites, np.concatenate(numbered, axis=1))
+        placeholders = np.union1d(sample.placeholders(), of_forms)
         sample = sample._replace(titled=sample.titled & ~np.isin(sample.title_sums, placeholders))
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)

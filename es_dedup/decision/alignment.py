@@ -88,9 +88,9 @@ class _Side:
         self.text, self.hashes = text, [digest for digest, _, _ in found]
         self.starts = [0, *(start for _, start, _ in found[1:]), len(text)]
 
-    def between(self, start: int, end: int) -> str:
-        """The text of some clauses."""
-        return self.text[self.starts[start] : self.starts[end]]
+    def clause(self, at: int) -> str:
+        """The text of a clause, with what stands before the next one."""
+        return self.text[self.starts[at] : self.starts[at + 1]]
 
 
 def clauses_of(text: str, most: int) -> list[tuple[int, int, int]]:
@@ -141,12 +141,11 @@ def aligned(left: str, right: str, statistics: Statistics) -> list[AlignedRow]:
             rows += _differing(ours, theirs, (last[0], at, last[1], to), budget)
         if (at, to) in weights:
             template = weights[at, to] < CONTENT
-            rows.append(
-                AlignedRow(
-                    (Piece(ours.between(at, at + 1), template=template),),
-                    (Piece(theirs.between(to, to + 1), template=template),),
-                )
+            own, other = (
+                Piece(ours.clause(at), template=template),
+                Piece(theirs.clause(to), template=template),
             )
+            rows.append(AlignedRow((own,), (other,)))
         last = at + 1, to + 1
     return list(_joined(row for row in rows if any(piece.text for piece in (*row.left, *row.right))))
 
@@ -206,8 +205,8 @@ def _anchors(ours: Sequence[Hashable], theirs: Sequence[Hashable], where: Range)
 def _differing(ours: _Side, theirs: _Side, where: Range, budget: _Budget) -> Iterator[AlignedRow]:
     """Rows of clauses without equal ones: similar clauses in one row, all others in rows of their own."""
     start, end, to, until = where
-    left = [ours.between(at, at + 1) for at in range(start, end)]
-    right = [theirs.between(at, at + 1) for at in range(to, until)]
+    left = [ours.clause(at) for at in range(start, end)]
+    right = [theirs.clause(at) for at in range(to, until)]
     at = to = 0
     for a, b in [*_alike(left, right, budget), (len(left), len(right))]:
         yield AlignedRow(_only(left[at:a]), ())

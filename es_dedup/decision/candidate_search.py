@@ -239,16 +239,9 @@ class CandidateSearch:
     ) -> CandidateSearchResult:
         stored = self._pages(dict.fromkeys(chain.from_iterable(names)), payloads)
         place = {page_id: row for row, page_id in enumerate(stored.ids)}
-        left = [row for row, some in enumerate(names) for name in some if name in place]
-        right = [place[name] for some in names for name in some if name in place]
-        comparison = compare(
-            pages,
-            np.array(left, dtype=np.int64),
-            stored,
-            np.array(right, dtype=np.int64),
-            self.statistics,
-            self.settings,
-        )
+        rows = [(row, place[name]) for row, some in enumerate(names) for name in some if name in place]
+        left, right = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
+        comparison = compare(pages, left, stored, right, self.statistics, self.settings)
         return CandidateSearchResult(pages, comparison, 0, 0, {}, self.settings, self.statistics)
 
     def _payloads(

@@ -209,11 +209,8 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
 
 def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thresholds) -> Floats:
     """Coverage that pages without titles must reach, in [0, 1]; shape (pairs,)."""
-    return np.where(
-        in_words,
-        thresholds.words_cover,
-        scaled(amount, thresholds.untitled_amounts, thresholds.untitled_cover),
-    )
+    by_amount = scaled(amount, thresholds.untitled_amounts, thresholds.untitled_cover)
+    return np.where(in_words, thresholds.words_cover, by_amount)
 
 
 def scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:

@@ -501,11 +501,8 @@ def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float3
     def mean(values: NDArray[Any], among: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """Mean over each feature's postings, or over those that ``among`` selects; 0 for a feature without any."""
         counted = np.ones(len(page), dtype=np.bool_) if among is None else among
-        total, number = (
-            np.bincount(sampled.feature, weights=each, minlength=count)
-            for each in (values * counted, counted)
-        )
-        return total / np.maximum(number, 1)
+        total = np.bincount(sampled.feature, values * counted, count)
+        return total / np.maximum(np.bincount(sampled.feature, counted, count), 1)
 
     titled = pages.titled[page] & pages.titled[neighbour]
     same_title = titled & (pages.titles[page] == pages.titles[neighbour]).all(axis=1)
@@ -514,10 +511,8 @@ def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float3
     shared = np.bitwise_count(pages.titles[page] & pages.titles[neighbour]).sum(axis=1)
     sizes = np.bitwise_count(pages.titles).sum(axis=1)
     overlap = shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)
-    topic = np.maximum(
-        scale(mean(overlap, titled), TITLE_UNLIKE, TITLE_ALIKE),
-        scale(mean(sampled.linked, pages.titled[page]), LINK_LOW, LINK_HIGH),
-    )
+    linked = scale(mean(sampled.linked, pages.titled[page]), LINK_LOW, LINK_HIGH)
+    topic = np.maximum(scale(mean(overlap, titled), TITLE_UNLIKE, TITLE_ALIKE), linked)
     bits = np.bitwise_count(pages.fingerprints[page] ^ pages.fingerprints[neighbour]).astype(np.float64)
     common = sampled.common & ~of_site
     asked, votes = _votes(sampled, pages, untitled, common)

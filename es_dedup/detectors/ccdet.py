@@ -360,12 +360,8 @@ def unpack_signatures(payloads: Sequence[bytes]) -> PeriodTable:
         totals[row] = int.from_bytes(payloads[row][-TOTAL_BYTES:], "little")
         if kept[row] != MOST_SIGNATURES or totals[row] <= MOST_SIGNATURES:
             raise ValueError(f"{kept[row]} period signatures are kept of {totals[row]}")
-    raw = b"".join(
-        [
-            payload[:-TOTAL_BYTES] if cut else payload
-            for payload, cut in zip(payloads, rest.tolist(), strict=True)
-        ]
-    )
+    sizes = (kept * SIGNATURE_BYTES).tolist()
+    raw = b"".join([payload[:size] for payload, size in zip(payloads, sizes, strict=True)])
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
     return PeriodTable(offsets, from_low_bytes(raw, SIGNATURE_BYTES), totals)
 

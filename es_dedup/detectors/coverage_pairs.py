@@ -146,10 +146,8 @@ def run_shares(table: CoverageTable, rows: Counts) -> Floats:
     """
     places, owners = gather(table.clause_offsets, rows)
     lengths = table.clause_lengths[places].astype(np.float64)
-    total, runs = (
-        np.bincount(owners, weights=counted, minlength=len(rows))
-        for counted in (lengths, np.where(lengths >= RUN_CHARS, lengths, 0.0))
-    )
+    total = np.bincount(owners, lengths, len(rows))
+    runs = np.bincount(owners, np.where(lengths >= RUN_CHARS, lengths, 0.0), len(rows))
     shares: Floats = runs / np.maximum(total, 1.0)
     return shares
 

@@ -115,10 +115,8 @@ def packed_query_terms(features: Packed, row: int, settings: Settings) -> list[T
     for name, detector in packed_detectors(settings).items():
         packed = _column(features, name)[row]
         candidate_query = None if packed is None else detector.candidate_query(_unpacked(detector, packed))
-        groups += (
-            replace(group, method=name)
-            for group in (candidate_query.groups if candidate_query is not None else ())
-        )
+        if candidate_query is not None:
+            groups += (replace(group, method=name) for group in candidate_query.groups)
     return groups
 
 

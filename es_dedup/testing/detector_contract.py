@@ -84,13 +84,7 @@ class DetectorContract:
     @pytest.fixture
     def poor(self) -> list[Content]:
         """Pages that give the method nothing to compare."""
-        return [
-            Content(""),
-            Content(" \n\t"),
-            Content("。！？…"),
-            Content("\x00\u200b"),
-            Content("", title="泵站"),
-        ]
+        return [*map(Content, ("", " \n\t", "。！？…", "\x00\u200b")), Content("", title="泵站")]
 
     @pytest.fixture
     def tags(self) -> frozenset[int]:

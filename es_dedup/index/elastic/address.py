@@ -71,12 +71,8 @@ def parse_address(text: str) -> Address:
         fits, hosts, name = False, (), ""
     if not fits:
         raise ConfigError(("the address must be http://host:9200/name",), "index")
-    return Address(
-        hosts,
-        _checked_name(unquote(name)),
-        unquote(parts[0].username or ""),
-        unquote(parts[0].password or ""),
-    )
+    user, password = unquote(parts[0].username or ""), unquote(parts[0].password or "")
+    return Address(hosts, _checked_name(unquote(name)), user, password)
 
 
 def _checked_name(name: str) -> str:

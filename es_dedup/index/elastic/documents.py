@@ -303,13 +303,8 @@ def edge_of(source: Mapping[str, Any]) -> Edge:
 
 def assignment_of(source: Mapping[str, Any]) -> Assignment:
     """The assignment that a document holds."""
-    return Assignment(
-        source["page_id"],
-        source["cluster_id"],
-        source["representative"],
-        Relation(source["relation"]),
-        source["score"],
-    )
+    page_id, cluster_id, canonical = source["page_id"], source["cluster_id"], source["representative"]
+    return Assignment(page_id, cluster_id, canonical, Relation(source["relation"]), source["score"])
 
 
 def assignments_in(found: Iterable[Mapping[str, Any]]) -> dict[str, Assignment]:

@@ -113,12 +113,7 @@ class PageWriteCache:
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``Index.payloads``, of the pages that are kept."""
         parts, wanted = self.parts(), list(page_ids)
-        return {
-            page_id: part.compared[page_id]
-            for part in parts
-            for page_id in wanted
-            if page_id in part.compared
-        }
+        return {name: part.compared[name] for part in parts for name in wanted if name in part.compared}
 
     def copies(self, hashes: Iterable[int]) -> dict[int, list[str]]:
         """The pages with each of these content hashes; 0 finds none."""

@@ -168,10 +168,8 @@ def give_numbers(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dic
     """Numbers by id; ids never heard of get one, as pages that are named and not stored."""
     wanted = dict.fromkeys(page_ids)
     known = docs_by_id(connection, wanted)
-    new = {
-        page_id: doc
-        for doc, page_id in enumerate((i for i in wanted if i not in known), next_doc(connection))
-    }
+    unknown = (page_id for page_id in wanted if page_id not in known)
+    new = {page_id: doc for doc, page_id in enumerate(unknown, next_doc(connection))}
     connection.executemany(f"INSERT INTO pages (page_id, doc, state) VALUES (?, ?, {NAMED})", new.items())
     return known | new
 
