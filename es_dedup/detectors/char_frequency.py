@@ -101,10 +101,8 @@ class CharFrequency(Detector[FrequentUnits]):
 
     def featurise_many(self, contents: Sequence[Content]) -> list[FrequentUnits | Skipped]:
         """Both strings of several pages."""
-        return [
-            self._or_skipped(page)
-            for page in self.strings(normalise_many([content.text for content in contents]))
-        ]
+        pages = self.strings(normalise_many([content.text for content in contents]))
+        return list(map(self._or_skipped, pages))
 
     def _or_skipped(self, page: FrequentUnits) -> FrequentUnits | Skipped:
         found, least = len(page.compared), self._config.min_characters
@@ -218,14 +216,8 @@ class CharFrequency(Detector[FrequentUnits]):
             PAYLOAD_VERSION, wide, features.length, len(features.units), len(features.followers)
         )
         counts = np.diff(features.offsets).astype("<u4")
-        return b"".join(
-            (
-                head,
-                features.units.astype(kind).tobytes(),
-                counts.tobytes(),
-                features.followers.astype(kind).tobytes(),
-            )
-        )
+        units, followers = features.units.astype(kind), features.followers.astype(kind)
+        return head + units.tobytes() + counts.tobytes() + followers.tobytes()
 
     def unpack(self, payload: bytes) -> FrequentUnits:
         """The strings from ``pack``; raises ``ValueError`` on bytes that it did not make."""

@@ -199,14 +199,8 @@ class Dwdcs(Detector[KeyConcepts]):
     def pack(self, features: KeyConcepts) -> bytes:
         """A head, five bytes a concept, four an occurrence count, two (long pages: four) a position, and the words."""
         wide = features.length > 1 << 16
-        head = _HEAD.pack(
-            PAYLOAD_VERSION,
-            wide,
-            features.length,
-            min(features.nodes, 0xFFFF),
-            len(features.concepts),
-            len(features.positions),
-        )
+        counted = min(features.nodes, 0xFFFF), len(features.concepts), len(features.positions)
+        head = _HEAD.pack(PAYLOAD_VERSION, wide, features.length, *counted)
         codes = low_bytes(features.concepts, _CODE_BYTES)
         counts = np.diff(features.offsets).astype("<u4")
         positions = features.positions.astype("<u4" if wide else "<u2")

@@ -235,8 +235,5 @@ def _cut(
         found += [[weight, page_id] for page_id, weight in recent.items()]
         found.sort(key=lambda each: (-each[0], each[1]))
     candidates = [page_id for _, page_id in found if page_id != candidate_query.exclude]
-    return CandidateResult(
-        tuple(candidates[: candidate_query.limit]),
-        truncated=len(candidates) > candidate_query.limit,
-        capped=capped,
-    )
+    limit = candidate_query.limit
+    return CandidateResult(tuple(candidates[:limit]), truncated=len(candidates) > limit, capped=capped)

@@ -330,11 +330,8 @@ class ClusterDocuments(Store):
             hit = {"size": 2, "sort": [{"score": "asc"}, *BY_PAGE], "_source": ["page_id", "representative"]}
             aggs = {"weakest": {"top_hits": hit}}
             terms = {"field": "cluster_id", "size": len(ids)}
-            body = {
-                "size": 0,
-                "query": any_of("cluster_id", ids),
-                "aggs": {"clusters": {"terms": terms, "aggs": aggs}},
-            }
+            grouping = {"clusters": {"terms": terms, "aggs": aggs}}
+            body = {"size": 0, "query": any_of("cluster_id", ids), "aggs": grouping}
             for bucket in self._clusters.answer(body)["aggregations"]["clusters"]["buckets"]:
                 read = [each["_source"] for each in bucket["weakest"]["hits"]["hits"]]
                 others = [each for each in read if each["page_id"] != each["representative"]]
