@@ -289,8 +289,17 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
     methods: list[JoinMethod] = []
     if "coverage" in settings.detectors:
         for kind, share in (("gram", GRAM_SHARE), ("clause", CLAUSE_SHARE)):
-            functions = partial(_content_terms, kind), partial(_sampled_keys, share), sampled_needed
-            methods.append(JoinMethod(f"{kind}s", HASH_BITS, False, *functions, sampled=True))  # noqa: FBT003
+            methods.append(
+                JoinMethod(
+                    name=f"{kind}s",
+                    bits=HASH_BITS,
+                    own=False,
+                    terms=partial(_content_terms, kind),
+                    keys=partial(_sampled_keys, share),
+                    needed=sampled_needed,
+                    sampled=True,
+                )
+            )
     if "ccdet" in settings.detectors:
         of_periods, least = partial(_period_keys, settings.ccdet), partial(_fixed, settings.ccdet.min_common)
         methods.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, of_periods, least))  # noqa: FBT003

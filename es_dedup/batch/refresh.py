@@ -40,11 +40,11 @@ REFRESHING: Final = "refreshing"
 CHANGED_SHARE: Final = 20
 """Learning again reads all pages: it is worth it where one in so many came or went."""
 GROWTH: Final = 2
-"""A hook learns again once there are so many times the pages that statistics were learned from: all that is learned stays linear in the pages."""
+"""Statistics are learned again once there are so many times the pages that they were learned from: all that is learned stays linear in the pages."""
 COUNTED_PAGES: Final = 500
 """That a hook decides on before all are counted again, or a tenth of the pages where these are more: each count makes the server refresh."""
 REFRESHED_PAGES: Final = 50_000
-"""Beyond which a hook leaves that to maintenance: reading their features takes about ten seconds."""
+"""Beyond which hooks and calls that add pages leave that to maintenance: reading the features of a server takes about ten seconds."""
 LEASE_SECONDS: Final = 600.0
 """How long a lease holds from the last note on; then its owner is taken to have been killed. No step takes nearly so long."""
 

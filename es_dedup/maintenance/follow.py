@@ -383,7 +383,10 @@ class _Follower:
         self._context.source_index.forget_index(index)
 
     def _forget_detached(self, indices: Mapping[str, SourceFields]) -> list[str]:
-        """Indices that were followed and have been deleted or left; what is known of indices that are not attached any more is dropped."""
+        """Indices that were followed and have been deleted or left.
+
+        What is remembered of those that were detached or closed is dropped.
+        """
         source = self._context.source_index
         absent = [index for index in self.state.positions.root if index not in indices]
         left = self._context.left_indices() if absent else ()

@@ -82,7 +82,7 @@ def report_page(
     run: Mapping[str, object] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> bytes:
-    """The report of an index; memory grows with what is shown, not with the number of clusters.
+    """The report of an index; how much memory it takes depends on the clusters shown, not on all there are.
 
     Args:
         source: an open ``Deduplicator``.

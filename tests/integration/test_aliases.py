@@ -1,6 +1,7 @@
 """Aliases that give documents a routing or show a part of an index, and indices that require a routing."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -172,6 +173,17 @@ def followed(site: MaintenanceContext) -> None:
     run_follow(Runner(site), start_follow(site, once=True)[0].id)
 
 
+@contextmanager
+def backfilled(client: Elasticsearch, address: str, index: str, alias: str) -> Iterator[MaintenanceContext]:
+    """Five documents in an index behind an attached alias, decided on."""
+    client.indices.create(index=index, aliases={alias: {}})
+    bulk(client, five(index), refresh=True)
+    with open_context(address, settings()) as site:
+        attach(site, alias, FIELDS)
+        run(site, "backfill")
+        yield site
+
+
 MENDS: dict[str, Callable[[MaintenanceContext], object]] = {
     "follow": followed,
     "backfill": lambda site: run(site, "backfill"),
@@ -185,11 +197,7 @@ def test_an_alias_that_is_moved_to_a_copy_of_its_index(
 ) -> None:
     """The index that it has left stays as it is, and its pages do not stand for those of the copy, which a search would then not find."""
     old, new = f"{name}-000001", f"{name}-000002"
-    client.indices.create(index=old, aliases={alias: {}})
-    bulk(client, five(old), refresh=True)
-    with open_context(address, settings()) as site:
-        attach(site, alias, FIELDS)
-        run(site, "backfill")
+    with backfilled(client, address, old, alias) as site:
         before = dedup_fields(client, old)
         client.indices.create(index=new, mappings={"properties": site.source_index.mapping})
         bulk(client, ({**action, "_index": new} for action in five(old)), refresh=True)
@@ -217,11 +225,7 @@ def test_a_purge_keeps_copies_of_what_the_alias_has_left(
 ) -> None:
     """Before anything else was done about the move."""
     old, new = f"{name}-000001", f"{name}-000002"
-    client.indices.create(index=old, aliases={alias: {}})
-    bulk(client, five(old), refresh=True)
-    with open_context(address, settings()) as site:
-        attach(site, alias, FIELDS)
-        run(site, "backfill")
+    with backfilled(client, address, old, alias) as site:
         client.indices.create(index=new)
         actions = [{"remove": {"index": old, "alias": alias}}, {"add": {"index": new, "alias": alias}}]
         client.indices.update_aliases(actions=actions)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from es_dedup.index.source_index import SourceDocument
 
-CLOSED: Final = "index_closed_exception"
-NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception", CLOSED)
+CLOSED_ERROR: Final = "index_closed_exception"
+NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception", CLOSED_ERROR)
 """Errors that say that a document cannot be there, or that no search finds it."""
 REMEMBERED: Final = 50_000  # documents: many batches, some MB
 FILTER: Final = tuple(
@@ -101,7 +101,7 @@ def _shard_statistics(server: Server, names: Sequence[str]) -> Mapping[str, Any]
             index=list(names), metric="indexing", level="shards", filter_path=list(FILTER)
         ).body.get("indices", {}),
         NOT_FOUND,
-        CLOSED,
+        CLOSED_ERROR,
     )
     if found is not None or len(names) == 1:
         return found or {}
