@@ -376,27 +376,29 @@ def form_titles(
         numbered: see ``numbered_clauses``.
     """
     known, title, count = np.unique(titles, return_inverse=True, return_counts=True)
-    kinds, everywhere = np.unique(numbered[1], return_counts=True)
+    # keys have a place in the upper half, and a hash or another place in the lower one
+    low = 2**HASH_BITS - 1
+    kinds, everywhere = np.unique(np.unique(numbered[0] << HASH_BITS | numbered[1]) & low, return_counts=True)
     page, masked, clause = numbered[:, count[title[numbered[0]]] >= PLACEHOLDER_FROM]
-    # A field is a masked clause under a title. Keys here and below have a place in the upper half, and a hash or another place in the lower one.
-    keys, field, held = np.unique(title[page] << HASH_BITS | masked, return_inverse=True, return_counts=True)
+    # A field is a masked clause under a title; a page may have several clauses of one field.
+    keys, field = np.unique(title[page] << HASH_BITS | masked, return_inverse=True)
     title_of_field = keys >> HASH_BITS
-    kind = np.searchsorted(kinds, keys & (2**HASH_BITS - 1))
+    field_of_page, page = np.divmod(np.unique(field << HASH_BITS | page), low + 1)
 
-    def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def distinct(fields: Any, values: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of each field how many values it has, and how often the most frequent one."""
-        found, counts = np.unique(field << HASH_BITS | values, return_counts=True)
+        found, counts = np.unique(fields << HASH_BITS | values, return_counts=True)
         most = np.zeros(len(keys), dtype=np.int64)
         np.maximum.at(most, found >> HASH_BITS, counts)
         return np.bincount(found >> HASH_BITS), most
 
-    pages, _ = distinct(page)
-    numbers, same = distinct(clause)
-    _, of_site = distinct(sites[page])
+    pages = np.bincount(field_of_page)
+    numbers, same = distinct(field, clause)
+    _, of_site = distinct(field_of_page, sites[page])
     on_most_pages = 2 * pages > count[title_of_field]
     filled_in = (numbers >= PLACEHOLDER_FROM) & (2 * same <= pages)
-    of_one_site = 2 * of_site > held
-    under_one_title = 2 * held > everywhere[kind]
+    of_one_site = 2 * of_site > pages
+    under_one_title = 2 * pages > everywhere[np.searchsorted(kinds, keys & low)]
     form = on_most_pages & filled_in & of_one_site & under_one_title
     return np.unique(known[title_of_field[form]])
 
