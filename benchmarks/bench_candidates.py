@@ -18,7 +18,7 @@ from labelled import GROUPED, LABELLED, PairSet, joined, pair_sets, scan
 
 from es_dedup import Settings
 from es_dedup.batch import join
-from es_dedup.decision.comparison import BLOCK, compare
+from es_dedup.decision.comparison import BLOCK, PagePairs, compare
 from es_dedup.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
             related = 0
             for start in range(0, len(found.left), BLOCK):
                 left, right = found.left[start : start + BLOCK], found.right[start : start + BLOCK]
-                compared = compare(stored, left, stored, right, statistics, Settings())
+                compared = compare(PagePairs(stored, left, stored, right), statistics, Settings())
                 related += len(compared.related_rows().left)
             rows.append({"cap": cap, "compared": len(found.left), "related": related})
     for row in rows:

@@ -21,7 +21,7 @@ from labelled import joined, scan
 
 from es_dedup import Page, Settings, extract
 from es_dedup.decision import rules
-from es_dedup.decision.comparison import compare
+from es_dedup.decision.comparison import PagePairs, compare
 from es_dedup.decision.thresholds import PRESETS
 from experiments.mutations import Mutant, mutate
 
@@ -122,7 +122,7 @@ def measured(name: str, edited: Edited, settings: Settings) -> Row:
         pairs = [(original_of(copy), copy) for copy in edited.mutants]
         left, right = scanned.rows(pairs)
         pages = scanned.corpus.pages
-        decisions = compare(pages, left, pages, right, scanned.statistics, settings).decisions
+        decisions = compare(PagePairs(pages, left, pages, right), scanned.statistics, settings).decisions
         false, tried = false_pairs(scanned, settings, set(edited.mutants))
     found = decisions.rule == 0
     expect(len(found) == len(edited.mutants), "a copy was not compared")
@@ -156,7 +156,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
     """
     found = joined(scanned, settings)
     pages, statistics = scanned.corpus.pages, scanned.statistics
-    decisions = compare(pages, found.left, pages, found.right, statistics, settings).decisions
+    decisions = compare(PagePairs(pages, found.left, pages, found.right), statistics, settings).decisions
     ids = pages.ids
     outside = [
         (ids[left], ids[right])
@@ -164,7 +164,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
         if copies.intersection((ids[left], ids[right])) and original_of(ids[left]) != original_of(ids[right])
     ]
     left, right = scanned.rows((original_of(one), original_of(other)) for one, other in outside)
-    measures = compare(pages, left, pages, right, statistics, settings).measures
+    measures = compare(PagePairs(pages, left, pages, right), statistics, settings).measures
     apart = np.maximum(measures.left.raw_cover, measures.right.raw_cover) < NOTHING
     return [pair for pair, false in zip(outside, apart.tolist(), strict=True) if false], len(outside)
 

@@ -17,7 +17,7 @@ from harness import Row, data_file, expect, page_of, parser_of, report, rows_of,
 from labelled import joined, scan
 
 from es_dedup import Settings
-from es_dedup.decision.comparison import BLOCK, compare
+from es_dedup.decision.comparison import BLOCK, PagePairs, compare
 from es_dedup.decision.rules import REASONS
 from es_dedup.decision.thresholds import PRESETS, preset_thresholds
 
@@ -122,7 +122,7 @@ def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], thresholds: Thr
     for start in range(0, len(pairs), BLOCK):
         left, right = scanned.rows(pairs[start : start + BLOCK])
         rules += compare(
-            pages, left, pages, right, scanned.statistics, Settings(), thresholds
+            PagePairs(pages, left, pages, right), scanned.statistics, Settings(), thresholds
         ).decisions.rule.tolist()
     return rules
 

@@ -17,7 +17,7 @@ from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 from measured_pairs import LABEL_OF, POSITIVE, measured
 
 from es_dedup import Settings
-from es_dedup.decision.comparison import compare, verdicts_by
+from es_dedup.decision.comparison import PagePairs, compare, verdicts_by
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.decision.voting import outcome
 from es_dedup.evaluation import Label
@@ -95,12 +95,9 @@ def votes_on(
 ) -> tuple[list[tuple[Verdict | None, ...]], list[bool]]:
     """What each voter says of each labelled pair, and whether its texts are equal."""
     pages, (left, right) = scanned.corpus.pages, scanned.rows(pairs.labels)
-    compared = compare(pages, left, pages, right, scanned.statistics, Settings())
+    compared = compare(PagePairs(pages, left, pages, right), scanned.statistics, settings)
     every = range(len(left))
-    said = [
-        list(verdicts_by(name, compared, every, settings, scanned.statistics))
-        for name in settings.decision.voters
-    ]
+    said = [list(verdicts_by(name, compared, every)) for name in settings.decision.voters]
     hashes = pages.table.hashes
     exact = (hashes[left] == hashes[right]) & (hashes[left] != 0)
     return list(zip(*said, strict=True)), exact.tolist()

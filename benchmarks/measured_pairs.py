@@ -162,7 +162,7 @@ def measured_rows(
     ):
         without_forms = learn(scanned.corpus, Settings().ccdet)
     known, by_nothing, formless = (
-        comparison.measured(pages, left, pages, right, each)
+        comparison.measured(comparison.PagePairs(pages, left, pages, right), each)
         for each in (scanned.statistics, Statistics.empty(), without_forms)
     )
     return Measured(

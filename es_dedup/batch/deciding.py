@@ -305,7 +305,7 @@ class BatchDecider:
             return {}
         new, cache = batch.found.todo.records.ids, ClusterCache(self._index, batch.pairs.notes)
         edges = decided_edges(cache, distinct(batch.pairs.edges()), new)
-        covered = by_policy(policy, new, edges, batch.pairs.statistics)
+        covered = by_policy(policy, new, edges, batch.pairs.comparison.statistics)
         return {name: others.difference(new) for name, others in covered.items()}
 
     def conclude(
@@ -329,7 +329,8 @@ class BatchDecider:
             alone = sole and found.session == self.session
             # Statistics and settings in force change in sessions only: without another session they are those read before.
             latest = self.lookup(self._in_force.note) if alone and self._in_force else self.lookup()
-            if latest.settings != batch.pairs.settings or latest.statistics is not batch.pairs.statistics:
+            known = batch.pairs.comparison
+            if latest.settings != known.settings or latest.statistics is not known.statistics:
                 batch = replace(batch, pairs=self._again(found, latest))
             unchanged = alone and batch.state == before
             replaced = None if unchanged else _replaced_meanwhile(batch.pairs, index)
@@ -554,9 +555,9 @@ def _not_compared(
         edges: stored ones.
         replaced: pages whose edges are made anew.
     """
-    ids, comparison = candidates.pages.ids, candidates.comparison
-    rows = zip(comparison.left_rows.tolist(), comparison.right_rows.tolist(), strict=True)
-    known = {(ids[left], comparison.right.ids[right]) for left, right in rows}
+    ids, pairs = candidates.pages.ids, candidates.comparison.pairs
+    rows = zip(pairs.left_rows.tolist(), pairs.right_rows.tolist(), strict=True)
+    known = {(ids[left], pairs.right.ids[right]) for left, right in rows}
     missing: dict[str, set[str]] = {name: set() for name in ids}
     for edge in edges:
         for name, related in ((edge.left, edge.right), (edge.right, edge.left)):
@@ -576,7 +577,7 @@ def _add_evidence(
     decisions: dict[str, Decision], compared: CandidateSearchResult, other: Collection[str]
 ) -> None:
     """Give decisions their strongest accepted pairs, at most ``EVIDENCE``, none with a page that was replaced since."""
-    related = set(compared.comparison.left_rows[compared.comparison.decisions.rule == 0].tolist())
+    related = {row for row, _ in compared.comparison.related_pairs()}
     for row in related:
         name = compared.pages.ids[row]
         if name in decisions:

@@ -11,8 +11,7 @@ import numpy as np
 from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.clustering.star import build_clusters, containment
-from es_dedup.decision.comparison import compare_by_rules, evidence_of
-from es_dedup.decision.thresholds import thresholds_of
+from es_dedup.decision.comparison import PagePairs, compare, evidence_of
 from es_dedup.model import Cluster, Edge, Member, Relation, SearchHit, SearchResult, fitted_id
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.settings import Settings
 
     Match = tuple[str, float]  # id of a stored page that a query finds, and its score
 
@@ -126,7 +124,6 @@ def clusters_with_evidence(
     groups: Sequence[Sequence[Assignment]],
     index: Index,
     lookup: CandidateSearch,
-    settings: Settings,
     wanted: Collection[str] | None = None,
 ) -> list[Cluster]:
     """Clusters of assignments, in their order, with containment pointers.
@@ -135,12 +132,11 @@ def clusters_with_evidence(
         groups: all assignments of each cluster; one whose pages are all in later ones is left out, and so are compared pages
             that are removed already, which a search may find for some time.
         index: holds the pages and edges.
-        lookup: loads pages, and has the statistics they are compared with.
-        settings: detectors.
+        lookup: loads pages, and has the statistics and settings they are compared with.
         wanted: the pages that are compared with their canonical documents; the others have no evidence. None: all.
     """
     compared = [each for group in groups for each in group if wanted is None or each.page_id in wanted]
-    with_evidence = _members(compared, lookup, settings)
+    with_evidence = _members(compared, lookup)
     edges = index.edges_of({group[0].canonical for group in groups})
     assigned = {each.page_id: each for group in groups for each in group}
     linked = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
@@ -167,9 +163,7 @@ def clusters_with_evidence(
     ]
 
 
-def _members(
-    assigned: Sequence[Assignment], lookup: CandidateSearch, settings: Settings
-) -> dict[str, Member]:
+def _members(assigned: Sequence[Assignment], lookup: CandidateSearch) -> dict[str, Member]:
     """Members compared with their canonical documents, all at once; absent where one of the two is not stored.
 
     That is so while another process removes pages.
@@ -181,9 +175,8 @@ def _members(
     not_canonical = [each for each in not_canonical if {each.canonical, each.page_id} <= place.keys()]
     left = np.array([place[each.canonical] for each in not_canonical], dtype=np.int64)
     right = np.array([place[each.page_id] for each in not_canonical], dtype=np.int64)
-    thresholds = thresholds_of(settings.decision)
-    comparison = compare_by_rules(pages, left, pages, right, lookup.statistics, thresholds)
-    found = evidence_of(comparison, np.arange(len(not_canonical)), lookup.statistics)
+    comparison = compare(PagePairs(pages, left, pages, right), lookup.statistics, lookup.settings)
+    found = evidence_of(comparison, np.arange(len(not_canonical)))
     return {
         each.page_id: Member(each.page_id, each.relation, each.score, evidence)
         for each, evidence in zip(not_canonical, found, strict=True)

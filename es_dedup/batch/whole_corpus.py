@@ -29,9 +29,8 @@ from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
 from es_dedup.clustering.repair import repair
 from es_dedup.clustering.star import cluster_all
-from es_dedup.decision.comparison import BLOCK, RelatedRows, compare_by_rules, decided_by_settings
+from es_dedup.decision.comparison import BLOCK, PagePairs, RelatedRows, compare
 from es_dedup.decision.rules import RELATIONS
-from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.model import Edge, Progress
 from es_dedup.temporary import temporary_folder
 from es_dedup.text.ragged import components
@@ -185,7 +184,7 @@ def decide_corpus(
     total = len(corpus)
     report_progress(Progress("join", 0, total))
     size = PAIRS if corpus.folder else BLOCK
-    compared, thresholds = 0, thresholds_of(settings.decision)
+    compared = 0
     parts: list[RelatedRows] = []
 
     def block(left: Rows, right: Rows, start: int) -> RelatedRows:
@@ -193,8 +192,8 @@ def decide_corpus(
         pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
         known = learning.result()
         weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
-        measured = compare_by_rules(pages, ours, pages, theirs, known, thresholds, weights)
-        related = decided_by_settings(measured, settings, known).related_rows()
+        compared = compare(PagePairs(pages, ours, pages, theirs), known, settings, weights=weights)
+        related = compared.related_rows()
         if rows is None:
             return related
         return replace(related, left=rows[related.left], right=rows[related.right])

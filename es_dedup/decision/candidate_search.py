@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, PairComparison, compare, pair_decisions
+from es_dedup.decision.comparison import PagePairs, Pages, PairComparison, compare, pair_decisions
 from es_dedup.decision.term_use import TermUse
 from es_dedup.decision.voting import voters_of
 from es_dedup.detectors import ccdet, coverage, simhash
@@ -68,8 +68,6 @@ class CandidateSearchResult:
     capped_terms: int
     truncated: int
     inconclusive: Mapping[int, str]
-    settings: Settings
-    statistics: Statistics
     payloads: Mapping[str, tuple[bytes, str]] = field(default_factory=dict)
     stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] = field(default_factory=dict)
@@ -79,17 +77,17 @@ class CandidateSearchResult:
     @property
     def pairs(self) -> int:
         """Pairs compared."""
-        return len(self.comparison.left_rows)
+        return len(self.comparison.pairs)
 
     def edges(self) -> list[Edge]:
         """Related pairs as edges, the smaller id on the left; a pair seen from both sides comes twice."""
-        return self.comparison.related_rows().edges(self.pages.ids, self.comparison.right.ids)
+        return self.comparison.related_rows().edges(self.pages.ids, self.comparison.pairs.right.ids)
 
     def related(self, row: int, *, verdicts: bool = True) -> list[PairDecision]:
         """Related pairs of one query page, strongest first."""
         decisions = self.comparison.decisions
-        pairs = np.flatnonzero((decisions.rule == 0) & (self.comparison.left_rows == row)).tolist()
-        found = pair_decisions(self.comparison, pairs, self.settings, self.statistics, verdicts=verdicts)
+        pairs = np.flatnonzero((decisions.rule == 0) & (self.comparison.pairs.left_rows == row)).tolist()
+        found = pair_decisions(self.comparison, pairs, verdicts=verdicts)
         return sorted(found, key=lambda each: (-each.relation.same, -each.score, each.right))
 
 
@@ -241,8 +239,8 @@ class CandidateSearch:
         place = {page_id: row for row, page_id in enumerate(stored.ids)}
         rows = [(row, place[name]) for row, some in enumerate(names) for name in some if name in place]
         left, right = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
-        comparison = compare(pages, left, stored, right, self.statistics, self.settings)
-        return CandidateSearchResult(pages, comparison, 0, 0, {}, self.settings, self.statistics)
+        comparison = compare(PagePairs(pages, left, stored, right), self.statistics, self.settings)
+        return CandidateSearchResult(pages, comparison, 0, 0, {})
 
     def _payloads(
         self, names: Sequence[Iterable[str]], at_hand: Mapping[str, FeatureRecord]

@@ -64,28 +64,41 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
-class PairComparison:
-    """Compared pairs: the decisions with the measures they follow from, and the rows of both pages."""
+class PagePairs:
+    """Pairs of pages: the rows of two tables, pair by pair."""
 
     left: Pages
     left_rows: NDArray[np.int64]
     right: Pages
     right_rows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """How many pairs."""
+        return len(self.left_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison:
+    """Compared pairs: the decisions with the measures they follow from, and what both rest on."""
+
+    pairs: PagePairs
+    statistics: Statistics
+    settings: Settings
     measures: PairMeasures
     decisions: PairDecisions
 
     def related_rows(self) -> RelatedRows:
         """The related pairs by rows."""
-        kept, decisions = self.decisions.rule == 0, self.decisions
+        kept, decisions, pairs = self.decisions.rule == 0, self.decisions, self.pairs
         return RelatedRows(
-            self.left_rows[kept], self.right_rows[kept], decisions.relation[kept], decisions.score(kept)
+            pairs.left_rows[kept], pairs.right_rows[kept], decisions.relation[kept], decisions.score(kept)
         )
 
     def related_pairs(self) -> Iterator[tuple[int, str]]:
         """The left row and the right page's id of each related pair."""
-        related = self.decisions.rule == 0
-        names = (self.right.ids[row] for row in self.right_rows[related].tolist())
-        return zip(self.left_rows[related].tolist(), names, strict=True)
+        related, pairs = self.decisions.rule == 0, self.pairs
+        names = (pairs.right.ids[row] for row in pairs.right_rows[related].tolist())
+        return zip(pairs.left_rows[related].tolist(), names, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,62 +137,40 @@ class RelatedRows:
 
 
 def compare(
-    left: Pages,
-    left_rows: NDArray[np.int64],
-    right: Pages,
-    right_rows: NDArray[np.int64],
+    pairs: PagePairs,
     statistics: Statistics,
     settings: Settings,
     thresholds: Thresholds | None = None,
+    weights: Weights | None = None,
 ) -> PairComparison:
-    """Measures and decisions of the pairs (left row, right row).
+    """Measures and decisions of pairs.
 
     Args:
-        left, right: the pages.
-        left_rows, right_rows: rows of the pairs.
+        pairs: the pages.
         statistics: what grams and clauses count.
         settings: who decides: the decision rules, or published methods in their place.
         thresholds: of the decision rules, in place of those of the settings.
+        weights: those of the left table by these statistics, where they are at hand.
     """
-    thresholds = thresholds or thresholds_of(settings.decision)
-    by_rules = compare_by_rules(left, left_rows, right, right_rows, statistics, thresholds)
-    return decided_by_settings(by_rules, settings, statistics)
+    measures, context = measured(pairs, statistics, weights)
+    decisions = rules.apply_rules(measures, context, thresholds or thresholds_of(settings.decision))
+    by_rules = PairComparison(pairs, statistics, settings, measures, decisions)
+    return by_rules if settings.decision.method == rules.BY_RULES else _decided_by_methods(by_rules)
 
 
-def compare_by_rules(
-    left: Pages,
-    left_rows: NDArray[np.int64],
-    right: Pages,
-    right_rows: NDArray[np.int64],
-    statistics: Statistics,
-    thresholds: Thresholds,
-    weights: Weights | None = None,
-) -> PairComparison:
-    """``compare``, by the decision rules; with the weights of the left table by these statistics, where they are at hand."""
-    measures, context = measured(left, left_rows, right, right_rows, statistics, weights)
-    decisions = rules.apply_rules(measures, context, thresholds)
-    return PairComparison(left, left_rows, right, right_rows, measures, decisions)
-
-
-def decided_by_settings(
-    comparison: PairComparison, settings: Settings, statistics: Statistics
-) -> PairComparison:
-    """A comparison by the rules, decided by ``decision.method``: the verdict of one method, or of several, is the relation of every pair.
+def _decided_by_methods(comparison: PairComparison) -> PairComparison:
+    """A comparison decided by ``decision.method``: the verdict of one method, or of several, is the relation of every pair.
 
     Pages whose texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is
     different.
     """
-    if settings.decision.method == rules.BY_RULES:
-        return comparison
-    decisions = comparison.decisions
+    decisions, settings = comparison.decisions, comparison.settings
     equal = decisions.facts.exact
     rule = np.where(equal, 0, REJECTED).astype(np.int8)
     relation = np.where(equal, rules.RELATIONS.index(Relation.EXACT), 0).astype(np.int8)
     scores = equal.astype(np.float64)
     open_pairs = np.flatnonzero(~equal).tolist()
-    verdicts = [
-        verdicts_by(name, comparison, open_pairs, settings, statistics) for name in voters_of(settings)
-    ]
+    verdicts = [verdicts_by(name, comparison, open_pairs) for name in voters_of(settings)]
     for pair, *votes in zip(open_pairs, *verdicts, strict=True):
         verdict = outcome(settings.decision.method, votes)
         if verdict is None:
@@ -191,17 +182,13 @@ def decided_by_settings(
 
 
 def measured(
-    left: Pages,
-    left_rows: NDArray[np.int64],
-    right: Pages,
-    right_rows: NDArray[np.int64],
-    statistics: Statistics,
-    weights: Weights | None = None,
+    pairs: PagePairs, statistics: Statistics, weights: Weights | None = None
 ) -> tuple[PairMeasures, PairContext]:
-    """Pairs measured by some statistics, and what else the decision rules know of them; arguments as of ``compare_by_rules``."""
-    ours, theirs = left.table, right.table
+    """Pairs measured by some statistics, and what else the decision rules know of them; arguments as of ``compare``."""
+    ours, theirs = pairs.left.table, pairs.right.table
+    left_rows, right_rows = pairs.left_rows, pairs.right_rows
     left_weights = weights or statistics.weights(ours.coverage)
-    right_weights = left_weights if right is left else statistics.weights(theirs.coverage)
+    right_weights = left_weights if pairs.right is pairs.left else statistics.weights(theirs.coverage)
     measures = measure(ours.coverage, left_rows, theirs.coverage, right_rows, left_weights, right_weights)
     given = ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows]
     titled = statistics.titled(ours.coverage, left_rows) & statistics.titled(theirs.coverage, right_rows)
@@ -211,12 +198,12 @@ def measured(
         titled[columns] = spoken(ours.coverage, left_rows[columns]) & spoken(
             theirs.coverage, right_rows[columns]
         )
-    ours_days, theirs_days = left.days[left_rows], right.days[right_rows]
+    ours_days, theirs_days = pairs.left.days[left_rows], pairs.right.days[right_rows]
     days = np.where((ours_days > 0) & (theirs_days > 0), np.abs(ours_days - theirs_days), 0)
     if len(untitled := np.flatnonzero((days > 0) & ~titled)):
         sides = take(ours.coverage, left_rows[untitled]), take(theirs.coverage, right_rows[untitled])
         days[untitled[~_of_a_series(measures, untitled, *sides)]] = 0
-    in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows, titled)
+    in_words, menus = _untitled_in_words(pairs, titled)
     context = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
@@ -246,14 +233,10 @@ def _of_a_series(
 
 
 def _untitled_in_words(
-    left: FeatureTable,
-    left_rows: NDArray[np.int64],
-    right: FeatureTable,
-    right_rows: NDArray[np.int64],
-    titled: NDArray[np.bool_],
+    pairs: PagePairs, titled: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether a pair lacks a title and both pages are written in words; and whether, of these, both carry menus. Shape (pairs,)."""
-    sides = (left, left_rows), (right, right_rows)
+    sides = (pairs.left.table, pairs.left_rows), (pairs.right.table, pairs.right_rows)
     in_words = ~titled
     for table, rows in sides:
         in_words[in_words] = _of_words(table, rows[in_words])
@@ -269,31 +252,27 @@ def _of_words(table: FeatureTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]
 
 
 def pair_decisions(
-    comparison: PairComparison,
-    pairs: Sequence[int],
-    settings: Settings,
-    statistics: Statistics,
-    *,
-    verdicts: bool = True,
+    comparison: PairComparison, pairs: Sequence[int], *, verdicts: bool = True
 ) -> list[PairDecision]:
     """Some compared pairs with their evidence, in order, and each enabled detector's own verdicts when wanted."""
     decisions, rows = comparison.decisions, np.asarray(pairs, dtype=np.int64)
+    pages, settings = comparison.pairs, comparison.settings
     by_rules, decider = settings.decision.method == rules.BY_RULES, decided_by(settings)
-    ends = comparison.left_rows[rows], comparison.right_rows[rows]
+    ends = pages.left_rows[rows], pages.right_rows[rows]
     columns = (*ends, decisions.relation[rows], decisions.rule[rows], decisions.score(rows))
-    of_methods = _verdicts(comparison, pairs, settings, statistics) if verdicts else [()] * len(rows)
+    of_methods = _verdicts(comparison, pairs) if verdicts else [()] * len(rows)
     found = []
     for left, right, relation, rule, score, method_verdicts, evidence in zip(
         *(column.tolist() for column in columns),
         of_methods,
-        evidence_of(comparison, rows, statistics),
+        evidence_of(comparison, rows),
         strict=True,
     ):
         named = rules.RELATIONS[relation]
         found.append(
             PairDecision(
-                left=comparison.left.ids[left],
-                right=comparison.right.ids[right],
+                left=pages.left.ids[left],
+                right=pages.right.ids[right],
                 relation=named,
                 score=round(score, 4),
                 reason=rules.REASONS[rule] if by_rules else reason(settings, named, method_verdicts),
@@ -305,11 +284,9 @@ def pair_decisions(
     return found
 
 
-def evidence_of(
-    comparison: PairComparison, rows: NDArray[np.int64], statistics: Statistics
-) -> Iterator[dict[str, Number]]:
+def evidence_of(comparison: PairComparison, rows: NDArray[np.int64]) -> Iterator[dict[str, Number]]:
     """What each of some pairs is decided by: numbers by name."""
-    measures, facts = comparison.measures, comparison.decisions.facts
+    measures, facts, pairs = comparison.measures, comparison.decisions.facts, comparison.pairs
 
     def shares(column: NDArray[np.float64]) -> list[float]:
         return [round(value, 4) for value in column[rows].tolist()]
@@ -317,8 +294,8 @@ def evidence_of(
     def counts(column: NDArray[Any]) -> list[int]:
         return list(map(round, column[rows].tolist()))
 
-    left_days = comparison.left.days[comparison.left_rows[rows]].tolist()
-    right_days = comparison.right.days[comparison.right_rows[rows]].tolist()
+    left_days = pairs.left.days[pairs.left_rows[rows]].tolist()
+    right_days = pairs.right.days[pairs.right_rows[rows]].tolist()
     columns: dict[str, Sequence[Number]] = {
         "left_cover": shares(facts.left_cover),
         "right_cover": shares(facts.right_cover),
@@ -341,29 +318,25 @@ def evidence_of(
         "left_other_numbers": counts(measures.left.lost_numbers),
         "right_other_numbers": counts(measures.right.lost_numbers),
         "clauses_with_other_numbers": counts(measures.other_numbers),
-        "statistics": [statistics.version] * len(rows),
+        "statistics": [comparison.statistics.version] * len(rows),
     }
     return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
 
 
-def verdicts_by(
-    name: str, comparison: PairComparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
-) -> Iterator[Verdict | None]:
+def verdicts_by(name: str, comparison: PairComparison, pairs: Sequence[int]) -> Iterator[Verdict | None]:
     """Verdicts of one enabled method on some of the compared pairs; None where it skipped a page."""
+    pages, settings = comparison.pairs, comparison.settings
     if name == Coverage.name:
         coverage = Coverage(settings.coverage)
         yield from (coverage.decide(comparison.measures, pair) for pair in pairs)
         return
     detector: Detector[Any]
     if name == Ccdet.name:
-        detector = Ccdet(settings.ccdet, statistics.noise)
+        detector = Ccdet(settings.ccdet, comparison.statistics.noise)
     else:
         detector = Simhash(settings.simhash) if name == Simhash.name else packed_detectors(settings)[name]
     sides = []
-    for side, rows in (
-        (comparison.left, comparison.left_rows),
-        (comparison.right, comparison.right_rows),
-    ):
+    for side, rows in ((pages.left, pages.left_rows), (pages.right, pages.right_rows)):
         asked = rows[np.asarray(pairs, dtype=np.int64)].tolist()
         distinct = list(dict.fromkeys(asked))
         features = dict(zip(distinct, features_of(side.table, detector, distinct), strict=True))
@@ -372,11 +345,9 @@ def verdicts_by(
         yield None if left is None or right is None else detector.verify(left, right)
 
 
-def _verdicts(
-    comparison: PairComparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
-) -> list[tuple[Verdict, ...]]:
+def _verdicts(comparison: PairComparison, pairs: Sequence[int]) -> list[tuple[Verdict, ...]]:
     """For each of some pairs the verdicts of the enabled methods that did not skip a page."""
-    of_methods = (verdicts_by(name, comparison, pairs, settings, statistics) for name in settings.detectors)
+    of_methods = (verdicts_by(name, comparison, pairs) for name in comparison.settings.detectors)
     return [
         tuple(verdict for verdict in verdicts if verdict is not None)
         for verdicts in zip(*of_methods, strict=True)

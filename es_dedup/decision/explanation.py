@@ -31,21 +31,21 @@ def rule_results(
 ) -> Iterator[tuple[RuleResult, ...]]:
     """Results of all rules, in order, on some compared pairs, or on all of them."""
     facts = comparison.decisions.facts
-    some = np.arange(len(comparison.left_rows)) if pairs is None else pairs
+    some = np.arange(len(comparison.pairs)) if pairs is None else pairs
     return zip(*(_results(rule, facts, some) for rule in RULES), strict=True)
 
 
 def explained_pairs(found: CandidateSearchResult) -> Iterator[PairDecision]:
     """Compared pairs with the results of all rules; pairs of two query pages once, exact copies left out."""
-    comparison, settings, statistics = found.comparison, found.settings, found.statistics
-    place = {name: row for row, name in enumerate(comparison.left.ids)}
-    among = np.array([place.get(name, -1) for name in comparison.right.ids], dtype=np.int64)
-    reverse = among[comparison.right_rows]
-    once = (reverse < 0) | (comparison.left_rows < reverse)
+    comparison, compared = found.comparison, found.comparison.pairs
+    place = {name: row for row, name in enumerate(compared.left.ids)}
+    among = np.array([place.get(name, -1) for name in compared.right.ids], dtype=np.int64)
+    reverse = among[compared.right_rows]
+    once = (reverse < 0) | (compared.left_rows < reverse)
     pairs = np.flatnonzero(once & (comparison.decisions.relation != RELATIONS.index(Relation.EXACT)))
-    by_rules = settings.decision.method == BY_RULES
+    by_rules = comparison.settings.decision.method == BY_RULES
     results = rule_results(comparison, pairs) if by_rules else repeat((), len(pairs))
-    decided = pair_decisions(comparison, pairs.tolist(), settings, statistics)
+    decided = pair_decisions(comparison, pairs.tolist())
     for pair, rules in zip(decided, results, strict=True):
         yield replace(pair, rules=rules)
 

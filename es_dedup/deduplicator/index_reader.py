@@ -18,7 +18,7 @@ from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.batch.stored_pages import traces
 from es_dedup.decision.alignment import AlignedRow, aligned
 from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
-from es_dedup.decision.comparison import Pages, compare, pair_decisions
+from es_dedup.decision.comparison import PagePairs, Pages, compare, pair_decisions
 from es_dedup.decision.explanation import explained_pairs, rule_results, verdicts_by_texts
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
@@ -276,8 +276,8 @@ class IndexReader(Closing):
         names = [[*one, *other] for one, other in zip(same, apart, strict=True)]
         compared = self._lookup().among(asked, names)
         found: list[dict[str, PairDecision]] = [{} for _ in asked.ids]
-        rows = compared.comparison.left_rows.tolist()
-        pairs = pair_decisions(compared.comparison, range(len(rows)), self._settings, self._statistics())
+        rows = compared.comparison.pairs.left_rows.tolist()
+        pairs = pair_decisions(compared.comparison, range(len(rows)))
         for row, each in zip(rows, pairs, strict=True):
             found[row][each.right] = self._overridden(each)
         return found
@@ -307,8 +307,8 @@ class IndexReader(Closing):
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
         thresholds = without_rules(thresholds_of(settings.decision), without)
-        comparison = compare(sides[0], row, sides[1], row, statistics, settings, thresholds)
-        (decision,) = pair_decisions(comparison, [0], settings, statistics)
+        comparison = compare(PagePairs(sides[0], row, sides[1], row), statistics, settings, thresholds)
+        (decision,) = pair_decisions(comparison, [0])
         stored = settings.elastic.also_stored if self._index.keeps_named else ()
         enabled = {each.detector for each in decision.verdicts}
         names = [name for name in dict.fromkeys((*settings.detectors, *stored, *also)) if name not in enabled]
@@ -348,7 +348,7 @@ class IndexReader(Closing):
         """
         self.record(page_id)
         compared = self._lookup().of_stored([page_id])
-        return list(compared.comparison.right.ids)
+        return list(compared.comparison.pairs.right.ids)
 
     def candidate_decisions(self, page_ids: Sequence[str]) -> Iterator[PairDecision]:
         """Stored pages with all their candidates but exact copies, decided as ``explain`` does; a pair of two of the pages comes once.
@@ -384,8 +384,7 @@ class IndexReader(Closing):
     def decisions_among(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], PairDecision]:
         """Some pairs of stored pages as ``explain`` decides them, without what each rule says; pages that are not stored are passed over."""
         found = self._among(pairs)
-        every = range(len(found.comparison.left_rows))
-        decided = pair_decisions(found.comparison, every, found.settings, found.statistics)
+        decided = pair_decisions(found.comparison, range(found.pairs))
         return {(each.left, each.right): self._overridden(each) for each in decided}
 
     def _among(
@@ -617,7 +616,5 @@ class IndexReader(Closing):
     def _shown(
         self, groups: Sequence[Sequence[Assignment]], wanted: Collection[str] | None = None, least: int = 1
     ) -> list[Cluster]:
-        found = stored_pages.clusters_with_evidence(
-            groups, self._index, self._lookup(), self._settings, wanted
-        )
+        found = stored_pages.clusters_with_evidence(groups, self._index, self._lookup(), wanted)
         return [each for each in found if each.size >= least]

@@ -10,7 +10,7 @@ import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from es_dedup.batch.featurise import day_of
-from es_dedup.decision.comparison import Pages, compare
+from es_dedup.decision.comparison import PagePairs, Pages, compare
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
 from es_dedup.spark.candidates import candidates
@@ -81,7 +81,7 @@ def _related(
     for start in range(0, len(some), BLOCK):
         ours, theirs = one[start : start + BLOCK], other[start : start + BLOCK]
         left, right = np.minimum(ours, theirs), np.maximum(ours, theirs)
-        compared = compare(pages, left, pages, right, statistics.value, settings)
+        compared = compare(PagePairs(pages, left, pages, right), statistics.value, settings)
         facts, kept = compared.decisions.facts, compared.decisions.rule == 0
         edges = compared.related_rows().edges(pages.ids, pages.ids)
         made.append(

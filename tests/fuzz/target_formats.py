@@ -16,7 +16,7 @@ from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.learning import learn
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES
 from es_dedup.clustering.order import PageKey
-from es_dedup.decision.comparison import Pages, compare, pair_decisions
+from es_dedup.decision.comparison import PagePairs, Pages, compare, pair_decisions
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors import features
@@ -97,8 +97,8 @@ def compared(settings: Settings, on: bool, stored: Sequence[bytes]) -> None:
             sound(settings),
             np.zeros(len(sound(settings)), dtype=np.int64),
         )
-        comparison = compare(mine, rows, theirs, others, statistics(), settings)
-        pair_decisions(comparison, [0], settings, statistics())
+        comparison = compare(PagePairs(mine, rows, theirs, others), statistics(), settings)
+        pair_decisions(comparison, [0])
         features.stored_terms(table, settings)
         learn(corpus_of([*map(PageKey, mine.ids)], table), settings.ccdet)
 

@@ -13,7 +13,7 @@ from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import pages_of
 from es_dedup.batch.learning import learn
 from es_dedup.clustering.order import PageKey
-from es_dedup.decision.comparison import compare
+from es_dedup.decision.comparison import PagePairs, compare
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.settings import Settings
@@ -92,7 +92,7 @@ class Oracle:
         pages = self._pages(versions)
         statistics = self._statistics(live) if self._learns else Statistics.empty()
         rows = [np.array([place[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1)]
-        judged = compare(pages, rows[0], pages, rows[1], statistics, Settings()).decisions
+        judged = compare(PagePairs(pages, rows[0], pages, rows[1]), statistics, Settings()).decisions
         for at, pair in enumerate(pairs):
             related = judged.rule[at] == 0
             said = (str(RELATIONS[int(judged.relation[at])]), round(float(judged.score(at)), 4))

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.decision.comparison import Pages, RelatedRows, compare
+from es_dedup.decision.comparison import PagePairs, Pages, RelatedRows, compare
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -48,7 +48,7 @@ def related(
     corpus: Pages, left: NDArray[np.int64], right: NDArray[np.int64], statistics: Statistics
 ) -> list[Edge]:
     """The related ones of some pairs of rows."""
-    compared = compare(corpus, left, corpus, right, statistics, SETTINGS)
+    compared = compare(PagePairs(corpus, left, corpus, right), statistics, SETTINGS)
     return compared.related_rows().edges(corpus.ids, corpus.ids)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from es_dedup.batch.corpus import Corpus, corpus_of
 from es_dedup.batch.learning import learn
 from es_dedup.clustering.order import PageKey
-from es_dedup.decision.comparison import Pages, compare, pair_decisions
+from es_dedup.decision.comparison import PagePairs, Pages, compare, pair_decisions
 from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.thresholds import BALANCED, Thresholds
 from es_dedup.detectors.features import FeatureTable, featurise
@@ -59,8 +59,8 @@ def decide_pair(
     """The decision on the pair."""
     known = statistics or Statistics.empty()
     pages = rows_of([left, right])
-    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, SETTINGS, thresholds)
-    return pair_decisions(comparison, [0], SETTINGS, known)[0]
+    comparison = compare(PagePairs(pages, np.array([0]), pages, np.array([1])), known, SETTINGS, thresholds)
+    return pair_decisions(comparison, [0])[0]
 
 
 def keys_of(pages: Sequence[Small], names: Sequence[str] | None = None) -> list[PageKey]:

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from es_dedup.decision.comparison import compare, pair_decisions
+from es_dedup.decision.comparison import PagePairs, compare, pair_decisions
 from es_dedup.decision.conditions import Fact
 from es_dedup.decision.explanation import rule_results
 from es_dedup.decision.match_rules import RULES
@@ -31,8 +31,8 @@ def explained(
 ) -> PairDecision:
     """The pair with the result of each rule."""
     pages, known = rows_of([left, right]), statistics or Statistics.empty()
-    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, SETTINGS, thresholds)
-    (decision,) = pair_decisions(comparison, [0], SETTINGS, known)
+    comparison = compare(PagePairs(pages, np.array([0]), pages, np.array([1])), known, SETTINGS, thresholds)
+    (decision,) = pair_decisions(comparison, [0])
     return replace(decision, left="A", right="B", rules=next(rule_results(comparison)))
 
 
