@@ -25,24 +25,6 @@ def record(page_id: str, terms: Iterable[int] = (), **fields: Any) -> FeatureRec
     return FeatureRecord(page_id=page_id, terms=tuple(terms), **(defaults | fields))
 
 
-def full_record(page_id: str) -> FeatureRecord:
-    """A record with a value in every field, at the edge of the allowed range where there is one."""
-    return FeatureRecord(
-        page_id=page_id,
-        length=123_456,
-        content_hash=(1 << 64) - 1,
-        terms=(0, 1, 1 << 47, (1 << 48) - 1),
-        payload=bytes(range(256)),
-        url="https://example.org/新闻?a=1",
-        site="example.org",
-        title="标题 “引号” 😀",
-        published="2024-05-01T08:00:00+08:00",
-        language="zh",
-        text="第一段。\n第二段，𠮷。Straße naïve\x00.",
-        skipped="too short",
-    )
-
-
 def random_records(count: int, *, seed: int, terms: int = 20, vocabulary: int = 500) -> list[FeatureRecord]:
     """Records ``page-0000`` … whose terms are drawn from few enough values that pages share some."""
     source = random.Random(seed)  # noqa: S311 - seeded, no secret

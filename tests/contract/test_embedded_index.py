@@ -16,7 +16,7 @@ from es_dedup.index.embedded import EmbeddedIndex, adapter, candidates, fulltext
 from es_dedup.index.records import RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
-from es_dedup.testing.builders import candidate_query, full_record, posting_counts, random_records, record
+from es_dedup.testing.builders import candidate_query, posting_counts, random_records, record
 from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.plain_index import PlainIndex
 
@@ -170,7 +170,8 @@ class TestCopy:
 
 class TestColumns:
     def test_a_batch_of_columns_equals_records(self, index: EmbeddedIndex, tmp_path: Path) -> None:
-        records = [full_record("a"), *random_records(30, seed=1), record("b", text="abc")]
+        whole = record("a", [0, (1 << 48) - 1], title="标题", url="https://example.org/新闻", text="第一段。")
+        records = [whole, *random_records(30, seed=1), record("b", text="abc")]
         index.put_many(records)
         batch = RecordBatch.of(records)
         packed = [compress_text(text) if isinstance(text, str) else text for text in batch.texts]
