@@ -12,7 +12,7 @@ from typing import Any
 
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges
 from es_dedup.index.port import NO_NOTES, Index, Notes
-from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
+from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.model import CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
@@ -53,16 +53,12 @@ class PlainIndex(Index):
 
     # Index
 
-    def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
+    def put_distinct(self, batch: RecordBatch, notes: Notes) -> dict[str, str]:
         self.set_notes(notes)
-        wrong = problems_of(batch)
-        kept = {
-            page_id: replace(_record(batch, at), named={})
-            for at, page_id in enumerate(batch.ids)
-            if at not in wrong
+        self._pages |= {
+            page_id: replace(_record(batch, at), named={}) for at, page_id in enumerate(batch.ids)
         }
-        self._pages |= kept
-        return {batch.ids[at]: reason for at, reason in wrong.items()}
+        return {}
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         return {name: replace(self._pages[name], text="") for name in page_ids if name in self._pages}

@@ -168,12 +168,17 @@ class Index(ClusterUpdates, Closing):
         """
         return self.put_batch(RecordBatch.of(list(records)))
 
-    @abstractmethod
     def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
         """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches.
 
         ``notes`` are kept before the records, and with them where that saves a request.
         """
+        kept, failed = batch.storable()
+        return failed | self.put_distinct(kept, notes)
+
+    @abstractmethod
+    def put_distinct(self, batch: RecordBatch, notes: Notes) -> dict[str, str]:
+        """What ``put_batch`` does for records of distinct pages that can be stored; gives those that the storage itself refuses."""
 
     def put_new(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> tuple[dict[str, str], set[str]]:
         """Store, as ``put_batch``, those records whose page is not stored; also gives the ids of the pages that are stored.

@@ -150,6 +150,13 @@ class RecordBatch:
         words = self.titles, self.urls, self.sites, self.published
         return self.content_hashes[row], version, *(column[row] for column in words)
 
+    def storable(self) -> tuple[RecordBatch, dict[str, str]]:
+        """The last record of each page id without those that cannot be stored; and, by page id, why these cannot."""
+        wrong = _problems_of(self)
+        last = {page_id: row for row, page_id in enumerate(self.ids) if row not in wrong}
+        kept = self if len(last) == len(self.ids) else self.take(list(last.values()))
+        return kept, {self.ids[row]: reason for row, reason in wrong.items()}
+
     def by_id(self) -> dict[str, FeatureRecord]:
         """Records by page id, with what the canonical order and comparing look at, and nothing else."""
         columns = zip(
@@ -195,7 +202,7 @@ class RecordBatch:
         return cls(**columns, terms=terms, term_offsets=offsets)
 
 
-def problems_of(batch: RecordBatch) -> dict[int, str]:
+def _problems_of(batch: RecordBatch) -> dict[int, str]:
     """Positions of the records that cannot be stored, each with the reason."""
     wide = np.flatnonzero(batch.terms >> np.uint64(TERM_BITS))
     owners = np.searchsorted(batch.term_offsets, wide, side="right") - 1

@@ -107,7 +107,7 @@ def named(pages: list[tuple[str, str]]) -> None:
             for at, (stored, page, payload) in enumerate(zip(own, found, pack(table), strict=True))
         ]
     )
-    for body in fields().columns_of(batch, range(len(pages)), named=True):
+    for body in fields().columns_of(batch, named=True):
         json.dumps(body, ensure_ascii=False).encode()
     sides: list[Any] = [PageFeatures(str(at), "", "", 0, "", page) for at, page in enumerate(found)]
     feature_rows(sides[0])

@@ -19,12 +19,12 @@ from es_dedup.index.elastic.schema import FEATURES
 from es_dedup.index.elastic.server import CONFLICT, reads_answers
 from es_dedup.index.elastic.store import note_key
 from es_dedup.index.port import NO_NOTES, Notes
-from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
 
@@ -49,30 +49,29 @@ class ElasticIndex(ClusterDocuments):
         """See ``Index.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
         return self._schema.keeps_named
 
-    def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
-        """See ``Index.put_batch``."""
+    def put_distinct(self, batch: RecordBatch, notes: Notes) -> dict[str, str]:
+        """See ``Index.put_distinct``."""
         return self._put(batch, "index", notes)[0]
 
     def put_new(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> tuple[dict[str, str], set[str]]:
         """See ``Index.put_new``."""
-        return self._put(batch, "create", notes)
+        kept, failed = batch.storable()
+        refused, stored = self._put(kept, "create", notes)
+        return failed | refused, stored
 
     def _put(self, batch: RecordBatch, operation: str, notes: Notes) -> tuple[dict[str, str], set[str]]:
         """Write notes, features and texts in one request; where that can be, searches are completed by what is kept here, and need no refresh."""
-        wrong = problems_of(batch)
-        last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
-        places = list(last.values())
-        with_text = [place for place in places if len(batch.texts) and batch.texts[place]]
+        with_text = [place for place, text in enumerate(batch.texts) if text]
         before = self._note_writes(notes)
         pages = documents.writes(
-            batch, places, self._pages, self._schema.fields, named=self.keeps_named, operation=operation
+            batch, self._pages, self._schema.fields, named=self.keeps_named, operation=operation
         )
         texts = self._text_writes(batch, with_text, operation)
         complete = False
         with self._one_write:
             try:
                 done = self._pages.attempt([*before, *pages, *texts], completed=True)
-                results = dict(zip(places, done[len(before) :], strict=False))
+                results = dict(enumerate(done[len(before) :][: len(batch.ids)]))
                 if not all(result.done for result in done[: len(before)]):
                     self._meta.write(self._note_writes(notes))  # pages may be stored without them
                 self._session_notes |= notes
@@ -84,8 +83,8 @@ class ElasticIndex(ClusterDocuments):
                 if with_text:
                     self._texts.mark()
         conflicts = {batch.ids[place] for place, result in results.items() if result.status == CONFLICT}
-        self._must_be_ours(results.values(), last.keys() - conflicts)
-        written = dict(zip(with_text, done[len(before) + len(places) :], strict=True))
+        self._must_be_ours(results.values(), set(batch.ids) - conflicts)
+        written = dict(zip(with_text, done[len(before) + len(batch.ids) :], strict=True))
         refused = {place for place in results.keys() - stored.keys() if batch.ids[place] not in conflicts}
         # A page that was removed may have left a text behind, so that it could not be created.
         left_over = [place for place in stored if place in written and not written[place].done]
@@ -95,9 +94,7 @@ class ElasticIndex(ClusterDocuments):
             place for place, result in stored.items() if result.status != CREATED and place not in written
         ]
         self._drop_texts(batch.ids[place] for place in [*without, *(refused & written.keys())])
-        failed = {batch.ids[place]: reason for place, reason in wrong.items()}
-        failed |= {batch.ids[place]: results[place].reason for place in refused}
-        return failed, conflicts
+        return {batch.ids[place]: results[place].reason for place in refused}, conflicts
 
     def _must_be_ours(self, results: Iterable[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""

@@ -47,7 +47,6 @@ SHOWN: Final[Mapping[str, Any]] = {"type": "object", "enabled": False}
 
 def writes(
     batch: RecordBatch,
-    places: Sequence[int],
     documents: Collection,
     fields: TermFields,
     *,
@@ -58,7 +57,6 @@ def writes(
 
     Args:
         batch: columns.
-        places: which pages.
         documents: where to.
         fields: of the index.
         named: see ``TermFields.columns_of``.
@@ -66,7 +64,7 @@ def writes(
     """
     columns = dict(zip(WORDS, batch.words, strict=True))
     now = int(time.time() * 1000)
-    for place, terms in zip(places, fields.columns_of(batch, places, named=named), strict=True):
+    for place, terms in enumerate(fields.columns_of(batch, named=named)):
         body: dict[str, Any] = {
             "page_id": batch.ids[place],
             **terms,
@@ -236,15 +234,14 @@ class TermFields:
             texts = [labels.get(term, text) if name in self.labelled else text for term, name, text in known]
         return TermValues(fields, texts)
 
-    def columns_of(self, batch: RecordBatch, places: Sequence[int], *, named: bool) -> list[dict[str, Any]]:
+    def columns_of(self, batch: RecordBatch, *, named: bool) -> list[dict[str, Any]]:
         """For each page the fields that hold its terms, and, where text is wanted, all that people read.
 
         Args:
             batch: columns.
-            places: which pages.
             named: whether the index keeps what people read; False: terms alone.
         """
-        bodies: dict[int, dict[str, Any]] = {place: {} for place in places}
+        bodies: list[dict[str, Any]] = [{} for _ in batch.ids]
         owners = np.repeat(np.arange(len(batch.ids)), np.diff(batch.term_offsets))
         fields = self._places(batch.terms)
         keys = owners * len(self.searched) + fields
@@ -258,14 +255,12 @@ class TermFields:
         tokens, numbers = tokens_of(terms), (terms & np.uint64(BAND_MASK)).tolist()
         for run, start, stop in zip(runs, bounds, bounds[1:], strict=False):
             owner, place = divmod(run, len(self.searched))
-            if owner in bodies:
-                name = self.searched[place]
-                values = numbers[start:stop] if name in self.numbers else tokens[start:stop]
-                bodies[owner][name] = values[0] if name in self.numbers and len(values) == 1 else values
-        if named and len(batch.named):
-            for place, body in bodies.items():
-                body.update({name: value for name, value in batch.named[place].items() if name in self.types})
-        return list(bodies.values())
+            name = self.searched[place]
+            values = numbers[start:stop] if name in self.numbers else tokens[start:stop]
+            bodies[owner][name] = values[0] if name in self.numbers and len(values) == 1 else values
+        for body, shown in zip(bodies, batch.named if named else (), strict=False):
+            body.update({name: value for name, value in shown.items() if name in self.types})
+        return bodies
 
     def _places(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
         first, count = self._at

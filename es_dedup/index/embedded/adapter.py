@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,8 +13,7 @@ from es_dedup.index.embedded import candidates, fulltext, tables
 from es_dedup.index.embedded.clusters import ClusterTables
 from es_dedup.index.embedded.connection import MEMORY, Connection
 from es_dedup.index.embedded.fulltext import TextSearch
-from es_dedup.index.port import NO_NOTES, Notes
-from es_dedup.index.records import WORDS, FeatureRecord, RecordBatch, problems_of
+from es_dedup.index.records import WORDS, FeatureRecord, RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.text.tokens import characters_apart
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.port import Notes
     from es_dedup.model import CandidateQuery, CandidateResult
 
 
@@ -104,28 +105,25 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         with self._connection.writing():
             yield False
 
-    def put_batch(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> dict[str, str]:
-        """See ``Index.put_batch``: the notes are kept with the records, or neither is.
+    def put_distinct(self, batch: RecordBatch, notes: Notes) -> dict[str, str]:
+        """See ``Index.put_distinct``: the notes are kept with the records, or neither is.
 
         Raises:
             IndexUnavailable: storage failed; nothing of the batch was kept.
             IndexLocked: another process writes; nothing of the batch was kept.
         """
-        failed = problems_of(batch)
-        last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
-        places = list(last.values())
         with self._connection.transaction() as connection:
             tables.set_notes(connection, notes)
-            known = tables.docs_by_id(connection, last)
+            known = tables.docs_by_id(connection, batch.ids)
             if known:
                 _remove_features(connection, sorted(known.values()))
             first = tables.next_doc(connection)
-            fresh = iter(range(first, first + len(places)))
-            docs = [known.get(page_id) or next(fresh) for page_id in last]
-            _put_pages(connection, batch, places, docs)
-            _put_features(connection, batch, places, docs, self._posted)
-            _put_texts(connection, batch, places, docs)
-        return {batch.ids[place]: reason for place, reason in failed.items()}
+            fresh = iter(range(first, first + len(batch.ids)))
+            docs = [known.get(page_id) or next(fresh) for page_id in batch.ids]
+            _put_pages(connection, batch, docs)
+            _put_features(connection, batch, docs, self._posted)
+            _put_texts(connection, batch, docs)
+        return {}
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``Index.get_many``."""
@@ -289,48 +287,28 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         return found | {"other": total - sum(found.values()), "total": total}
 
 
-def _put_pages(
-    connection: sqlite3.Connection, batch: RecordBatch, places: list[int], docs: list[int]
-) -> None:
-    words = batch.words
-    hashes = tables.signed_hashes([batch.content_hashes[place] for place in places])
-    rows = (
-        (doc, batch.ids[place], batch.lengths[place], content_hash, *[column[place] for column in words])
-        for doc, place, content_hash in zip(docs, places, hashes, strict=True)
-    )
+def _put_pages(connection: sqlite3.Connection, batch: RecordBatch, docs: list[int]) -> None:
+    hashes = tables.signed_hashes(batch.content_hashes)
+    rows = zip(docs, batch.ids, batch.lengths, hashes, *batch.words, strict=True)
     tables.insert(connection, _PUT_PAGE, _PAGE_VALUES, rows)
 
 
 def _put_features(
-    connection: sqlite3.Connection,
-    batch: RecordBatch,
-    places: list[int],
-    docs: list[int],
-    posted: int | None,
+    connection: sqlite3.Connection, batch: RecordBatch, docs: list[int], posted: int | None
 ) -> None:
     """Features of pages, and their postings; those of documents numbered above ``posted`` are stored later."""
     packed = tables.pack_terms(batch.terms)
-    bounds = (batch.term_offsets * tables.TERM_BYTES).tolist()
-    rows = (
-        (doc, packed[bounds[place] : bounds[place + 1]], batch.payloads[place])
-        for doc, place in zip(docs, places, strict=True)
-    )
+    bounds = pairwise((batch.term_offsets * tables.TERM_BYTES).tolist())
+    terms = (packed[start:end] for start, end in bounds)
+    rows = zip(docs, terms, batch.payloads, strict=True)
     tables.insert(connection, "INSERT INTO features (doc, terms, payload) VALUES", "(?, ?, ?)", rows)
-    owners = np.zeros(len(batch.ids), dtype=np.int64)
-    owners[places] = docs
-    term_docs = np.repeat(owners, np.diff(batch.term_offsets))
-    kept = term_docs > 0  # records that failed, or were repeated later in the batch, have no document
-    if posted is not None:
-        kept &= term_docs <= posted
+    term_docs = np.repeat(np.array(docs, dtype=np.int64), np.diff(batch.term_offsets))
+    kept = slice(None) if posted is None else term_docs <= posted
     candidates.insert_postings(connection, batch.terms[kept], term_docs[kept])
 
 
-def _put_texts(
-    connection: sqlite3.Connection, batch: RecordBatch, places: list[int], docs: list[int]
-) -> None:
-    if not len(batch.texts):
-        return
-    texts = ((doc, batch.texts[place]) for doc, place in zip(docs, places, strict=True))
+def _put_texts(connection: sqlite3.Connection, batch: RecordBatch, docs: list[int]) -> None:
+    texts = zip(docs, batch.texts, strict=True) if len(batch.texts) else ()
     rows = ((doc, text if isinstance(text, bytes) else compress_text(text)) for doc, text in texts if text)
     tables.insert(connection, "INSERT INTO texts (doc, body) VALUES", "(?, ?)", rows)
 
