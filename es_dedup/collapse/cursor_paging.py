@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from es_dedup.collapse import modes, search_bodies, totals
 from es_dedup.collapse.group_pages import page_of
-from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, key_of
+from es_dedup.collapse.hits import cluster_of, groups_of, hits_of, key_of
 from es_dedup.collapse.model import MAX_WINDOW, START, Body, GroupPage, Hit, Mode, Total
 from es_dedup.collapse.operations import ClosePointInTime, MultiSearch, OpenPointInTime, checked
 from es_dedup.collapse.search_bodies import MATCHING, ORDERING
@@ -157,7 +157,7 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
         body = search_bodies.filtered(body, search_bodies.SHOWN)
         counts = search_bodies.filtered(request.body, search_bodies.SHOWN)
     walk = _Scan(request, body, cursor.pit, cursor.after, [])
-    overview = GroupedHits([], cursor.documents, cursor.groups)
+    overview = GroupPage((), cursor.documents, cursor.groups)
     if first:
         overview = yield from _overview(walk, counts)
     hits, more = yield from _group_heads(walk)
@@ -169,8 +169,8 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
             total_groups=totals.as_lower_bound(overview.total_groups),
         )
     took = sum(int(answer["took"]) for answer in walk.answers)
-    groups = [HitGroup([hit], cluster_of(hit)) for hit in hits]
-    page = yield from page_of(request, replace(overview, problems=problems, took_ms=took), groups)
+    found = replace(overview, groups=groups_of(hits), problems=problems, took_ms=took)
+    page = yield from page_of(request, found)
     if not more:
         yield ClosePointInTime(walk.pit)
         return page
@@ -180,7 +180,7 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
     return replace(page, cursor=pack(onward))
 
 
-def _overview(walk: _Scan, counts: Body) -> Plan[GroupedHits]:
+def _overview(walk: _Scan, counts: Body) -> Plan[GroupPage]:
     """Totals and facets, for the first page."""
     request, options = walk.request, walk.request.options
     grouped = options.mode is Mode.COLLAPSE
@@ -193,13 +193,13 @@ def _overview(walk: _Scan, counts: Body) -> Plan[GroupedHits]:
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
         groups = yield from totals.groups_in(here, answer)
-        return modes.counted(request, GroupedHits([], total_groups=groups, more=more), [answer], answer)
+        return modes.counted(request, GroupPage((), total_groups=groups, **more), [answer], answer)
     documents = groups = totals.documents_in(answer)
     if options.mode is Mode.CANONICAL and options.document_total:
         every = yield from walk.search(search_bodies.tally(request.body, {}) | request.counted)
         documents = totals.documents_in(every)
     facets = answer.get("aggregations", {})
-    return GroupedHits([], documents if options.document_total else None, groups, facets, more=more)
+    return GroupPage((), documents if options.document_total else None, groups, facets, **more)
 
 
 def _group_heads(walk: _Scan) -> Plan[tuple[list[Hit], bool]]:

@@ -9,15 +9,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import modes, search_bodies, totals
-from es_dedup.collapse.hits import cluster_of, group_of, hits_of, key_of, page_id_of, unsorted, values_of
-from es_dedup.collapse.model import MAX_WINDOW, Body, Bound, GroupPage, MembersOf, Mode, Total
+from es_dedup.collapse.hits import (
+    cluster_of,
+    finished,
+    hits_in,
+    hits_of,
+    key_of,
+    page_id_of,
+    unsorted,
+    values_of,
+)
+from es_dedup.collapse.model import MAX_WINDOW, Body, Bound, Group, GroupPage, MembersOf, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, problems_of
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.collapse.hits import GroupedHits, HitGroup
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
@@ -43,35 +51,31 @@ def search(request: Request) -> Plan[GroupPage]:
     options = request.options
     windowed = options.nest_contained or options.mode is Mode.GROUP
     if not windowed:
-        found = yield from FINDERS[Mode(options.mode)](request)
-        return (yield from page_of(request, found, found.groups))
+        found, _ = yield from FINDERS[Mode(options.mode)](request)
+        return (yield from page_of(request, found))
     last = request.first + request.size
     wide = request.paged(0, min(max(options.window, last), MAX_WINDOW))
-    found = yield from FINDERS[Mode(options.mode)](wide)
+    found, complete = yield from FINDERS[Mode(options.mode)](wide)
     groups = nest_under_containers(found.groups) if options.nest_contained else found.groups
-    total = Total(len(groups), Bound.EXACT if found.complete else Bound.AT_LEAST)
-    found = replace(found, total_groups=totals.as_lower_bound(total) if found.problems else total)
-    return (yield from page_of(request, found, groups[request.first : last]))
-
-
-def page_of(request: Request, found: GroupedHits, groups: Sequence[HitGroup]) -> Plan[GroupPage]:
-    """The page with these groups; their sizes, heads and members as asked for."""
-    counts, problems = yield from other_page_counts(request, groups)
-    groups, more = yield from with_members(request, groups)
-    problems = [*problems, *more]
-    return GroupPage(
-        groups=tuple(group_of(group, request, counts) for group in groups),
-        total_documents=found.total_documents,
-        total_groups=found.total_groups,
-        facets=totals.read_shown(found.facets),
-        problems=tuple(dict.fromkeys([*found.problems, *problems])),
-        notes=found.notes,
-        took_ms=found.took_ms,
-        **found.more,
+    total = Total(len(groups), Bound.EXACT if complete and not found.problems else Bound.AT_LEAST)
+    return (
+        yield from page_of(request, replace(found, groups=groups[request.first : last], total_groups=total))
     )
 
 
-def nest_under_containers(groups: Sequence[HitGroup]) -> list[HitGroup]:
+def page_of(request: Request, found: GroupPage) -> Plan[GroupPage]:
+    """The page with the sizes, heads and members of its groups as asked for."""
+    counts, problems = yield from other_page_counts(request, found.groups)
+    groups, more = yield from with_members(request, found.groups)
+    return replace(
+        found,
+        groups=tuple(finished(group, request, counts) for group in groups),
+        facets=totals.read_shown(found.facets),
+        problems=tuple(dict.fromkeys([*found.problems, *problems, *more])),
+    )
+
+
+def nest_under_containers(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups with contained ones nested under their containers, at any depth, in rank order.
 
     A group takes the rank of the best group nested in it. Of several containers the best ranked one is taken; of groups that
@@ -87,23 +91,23 @@ def nest_under_containers(groups: Sequence[HitGroup]) -> list[HitGroup]:
     for at, root in enumerate(roots):
         under.setdefault(root, []).append(at)
     # In the order in which the first of each lot comes.
-    return [
+    return tuple(
         replace(groups[root], contained=tuple(groups[at] for at in lot if at != root))
         for root, lot in under.items()
-    ]
+    )
 
 
-def _names(group: HitGroup) -> list[str]:
+def _names(group: Group) -> list[str]:
     """Names by which ``contained_in`` may refer to a group: page ids, cluster id, canonical page."""
     found = [group.cluster_id] if group.cluster_id is not None else []
-    for hit in group.hits:
+    for hit in hits_in(group):
         found += [page_id_of(hit), *values_of(hit, search_bodies.DUPLICATE_FIELD)]
     return found
 
 
-def _container(at: int, group: HitGroup, place: dict[str, int]) -> tuple[int, ...]:
+def _container(at: int, group: Group, place: dict[str, int]) -> tuple[int, ...]:
     """Positions of the containers of a group, best first; empty without any."""
-    wanted = (name for hit in group.hits for name in values_of(hit, search_bodies.CONTAINED_FIELD))
+    wanted = (name for hit in hits_in(group) for name in values_of(hit, search_bodies.CONTAINED_FIELD))
     return tuple(sorted({place[name] for name in wanted if place.get(name, at) != at}))
 
 
@@ -118,10 +122,10 @@ def _root(at: int, parent: dict[int, tuple[int, ...]]) -> int:
     return way[-1]
 
 
-def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[dict[str, int], list[str]]]:
+def other_page_counts(request: Request, groups: Sequence[Group]) -> Plan[tuple[dict[str, int], list[str]]]:
     """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
     shown = [each for group in groups for each in (group, *group.contained) if each.cluster_id]
-    sizes = ((each.cluster_id, values_of(each.head, search_bodies.SIZE_FIELD)) for each in shown)
+    sizes = ((each.cluster_id, values_of(each.hit, search_bodies.SIZE_FIELD)) for each in shown)
     known = {name: max(int(size[0]) - 1, 0) for name, size in sizes if name and size}
     ids = sorted({each.cluster_id for each in shown if each.cluster_id} - known.keys())
     if not ids:
@@ -139,7 +143,7 @@ def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tupl
     return known | {name: size - 1 for name, size in found.items()}, problems_of(answer)
 
 
-def with_members(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[list[HitGroup], list[str]]]:
+def with_members(request: Request, groups: Sequence[Group]) -> Plan[tuple[list[Group], list[str]]]:
     """The groups with the head and the pages that the options ask for, by one more request; and problems.
 
     A group without cluster id, and one of which the index has no page with this id, stays as it is.
@@ -155,7 +159,7 @@ def with_members(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[lis
     return [_with(group, found, request, whole=not problems) for group in groups], problems
 
 
-def _every(groups: Iterable[HitGroup]) -> Iterator[HitGroup]:
+def _every(groups: Iterable[Group]) -> Iterator[Group]:
     for group in groups:
         yield group
         yield from _every(group.contained)
@@ -194,22 +198,23 @@ def _inner_hits(request: Request) -> Iterator[Body]:
 
 
 def _with(
-    group: HitGroup, found: Mapping[str | None, Mapping[str, Any]], request: Request, *, whole: bool
-) -> HitGroup:
+    group: Group, found: Mapping[str | None, Mapping[str, Any]], request: Request, *, whole: bool
+) -> Group:
     contained = tuple(_with(each, found, request, whole=whole) for each in group.contained)
     inner = found.get(group.cluster_id) if group.cluster_id else None
+    group = replace(group, contained=contained)
     if inner is None:
-        return replace(group, contained=contained)
-    hits = group.hits
+        return group
     if HEAD in inner and (heads := hits_of(inner[HEAD])):
-        others = hits if request.options.mode is Mode.GROUP else []
         (head,) = unsorted(heads[:1])
-        hits = [head, *(hit for hit in others if key_of(hit) != key_of(head))]
+        others = hits_in(group) if request.options.mode is Mode.GROUP else ()
+        others = tuple(hit for hit in others if key_of(hit) != key_of(head))
+        group = replace(group, hit=head, other_hits=others)
     if MEMBERS not in inner:
-        return replace(group, hits=hits, contained=contained)
+        return group
     members, total = hits_of(inner[MEMBERS]), inner[MEMBERS]["hits"]["total"]
     if "sort" not in (request.options.members or {}):
         members = unsorted(members)
     exact = whole and total["relation"] == "eq"
     counted = Total(total["value"], Bound.EXACT if exact else Bound.AT_LEAST)
-    return replace(group, hits=hits, contained=contained, members=tuple(members), members_total=counted)
+    return replace(group, members=tuple(members), members_total=counted)

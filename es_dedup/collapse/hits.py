@@ -1,11 +1,11 @@
-"""Hits of an answer; and hits grouped by cluster, as a mode returns them before they become a ``GroupPage``."""
+"""Hits of an answer, and the groups that are made of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse.model import Body, Group, Hit, Total
+from es_dedup.collapse.model import Body, Group, Hit
 from es_dedup.collapse.search_bodies import CLUSTER_FIELD
 from es_dedup.index.source_index import DEDUP, DocumentKey
 
@@ -15,45 +15,6 @@ if TYPE_CHECKING:
     from es_dedup.collapse.search_request import Request
 
 ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
-
-
-@dataclass(frozen=True, slots=True)
-class HitGroup:
-    """The fetched hits of one group, best first, at least one; and the groups whose pages are contained in its pages.
-
-    ``members`` and ``members_total``: see ``Group``.
-    """
-
-    hits: list[Hit]
-    cluster_id: str | None
-    contained: tuple[HitGroup, ...] = ()
-    members: tuple[Hit, ...] = ()
-    members_total: Total | None = None
-
-    @property
-    def head(self) -> Hit:
-        """The best hit, which is shown for the group."""
-        return self.hits[0]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupedHits:
-    """Result of a mode; names as in ``GroupPage``.
-
-    Attributes:
-        complete: no further match follows the last group.
-        more: further attributes of ``GroupPage``, from the response to the user's search.
-    """
-
-    groups: list[HitGroup]
-    total_documents: Total | None = None
-    total_groups: Total | None = None
-    facets: Mapping[str, Any] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    took_ms: int = 0
-    complete: bool = False
-    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 def hits_of(answer: Mapping[str, Any]) -> list[Hit]:
@@ -92,19 +53,25 @@ def values_of(hit: Hit, name: str) -> list[Any]:
     return [value for value in hit.get("fields", {}).get(name, ()) if value is not None]
 
 
-def group_of(group: HitGroup, request: Request, counts: Mapping[str, int]) -> Group:
-    """The result for a group of hits; ``counts``: other pages by cluster id."""
-    similar = counts.get(group.cluster_id or "", 0)
-    under = tuple(cleaned(other, request) for other in group.hits[1:])
-    inside = tuple(group_of(other, request, counts) for other in group.contained)
-    return Group(
-        cleaned(group.head, request),
-        group.cluster_id,
-        max(similar, len(under)),
-        under,
-        inside,
-        group.members,
-        group.members_total,
+def groups_of(hits: Iterable[Hit]) -> tuple[Group, ...]:
+    """Each hit as a group of its own."""
+    return tuple(Group(hit, cluster_of(hit)) for hit in hits)
+
+
+def hits_in(group: Group) -> tuple[Hit, ...]:
+    """The fetched hits of a group, best first."""
+    return group.hit, *group.other_hits
+
+
+def finished(group: Group, request: Request, counts: Mapping[str, int]) -> Group:
+    """A group as it is returned; ``counts``: other pages by cluster id."""
+    others = tuple(cleaned(other, request) for other in group.other_hits)
+    return replace(
+        group,
+        hit=cleaned(group.hit, request),
+        similar_count=max(counts.get(group.cluster_id or "", 0), len(others)),
+        other_hits=others,
+        contained=tuple(finished(inner, request, counts) for inner in group.contained),
     )
 
 

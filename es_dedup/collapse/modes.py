@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies, totals
-from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, key_of, more_of, unsorted
-from es_dedup.collapse.model import Body, Expansion, Hit, Mode, Total
+from es_dedup.collapse.hits import cluster_of, groups_of, hits_of, key_of, more_of, unsorted
+from es_dedup.collapse.model import Body, Expansion, Group, GroupPage, Hit, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, lacks_only_unmapped, not_mapped, problems_of
 from es_dedup.collapse.totals import by_document, count_groups, read_groups
 from es_dedup.errors import SearchRefused
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from es_dedup.collapse.operations import Answer, Plan
     from es_dedup.collapse.search_request import Request
 
+    Found = tuple[GroupPage, bool]
+    """Groups as they were fetched, and whether no further match follows the last one."""
+
 
 ANY: Final = {"track_total_hits": 1}
 FACETS: Final = "facets"
@@ -25,7 +28,7 @@ COUNTS: Final = "counts"
 NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
 
 
-def plain(request: Request) -> Plan[GroupedHits]:
+def plain(request: Request) -> Plan[Found]:
     """Modes ``canonical`` and ``off``: each hit is a group."""
     options = request.options
     canonical = options.mode is Mode.CANONICAL
@@ -37,19 +40,19 @@ def plain(request: Request) -> Plan[GroupedHits]:
     found = [checked(answer) for answer in answers]
     problems = problems_in(found)
     hits = hits_of(found[0])
-    return GroupedHits(
-        [HitGroup([hit], cluster_of(hit)) for hit in hits],
+    page = GroupPage(
+        groups_of(hits),
         totals.documents_in(found[-1], whole=not problems) if options.document_total else None,
         totals.documents_in(found[0], whole=not problems),
         found[0].get("aggregations", {}),
-        problems,
+        problems=problems,
         took_ms=max(int(answer["took"]) for answer in found),
-        complete=len(hits) < request.size,
-        more=more_of(found[0]),
+        **more_of(found[0]),
     )
+    return page, len(hits) < request.size
 
 
-def collapse(request: Request) -> Plan[GroupedHits]:
+def collapse(request: Request) -> Plan[Found]:
     """Mode ``collapse``: the best match of each cluster, and each page that has no cluster id.
 
     Elasticsearch puts all documents without the collapse field into one group. They are therefore searched separately, in the
@@ -71,14 +74,11 @@ def collapse(request: Request) -> Plan[GroupedHits]:
         found += others
     counts = dict(zip(apart, more, strict=False))
     total_groups = yield from totals.groups_in(request, counts.get(COUNTS, first))
-    groups = [HitGroup([hit], cluster_of(hit)) for hit in hits]
-    listed = GroupedHits(
-        groups, total_groups=total_groups, complete=len(hits) < request.size, more=more_of(first)
-    )
-    return counted(request, listed, found, counts.get(FACETS, first))
+    listed = GroupPage(groups_of(hits), total_groups=total_groups, **more_of(first))
+    return counted(request, listed, found, counts.get(FACETS, first)), len(hits) < request.size
 
 
-def group(request: Request) -> Plan[GroupedHits]:
+def group(request: Request) -> Plan[Found]:
     """Mode ``group``: the best ``window`` hits, fetched ungrouped and grouped on the client."""
     main, apart = parts_of(request, {FACETS: count_groups(request.facets)})
     answers = yield MultiSearch([main, *apart.values()], request.index, request.header)
@@ -88,18 +88,16 @@ def group(request: Request) -> Plan[GroupedHits]:
     complete = len(hits) < request.size or (
         documents is not None and documents.exact and documents.value == len(hits)
     )
-    listed = GroupedHits(group_hits(hits), complete=complete, more=more_of(found[0]))
-    return counted(request, listed, found, found[-1])
+    listed = GroupPage(group_hits(hits), **more_of(found[0]))
+    return counted(request, listed, found, found[-1]), complete
 
 
-def group_hits(hits: Sequence[Hit]) -> list[HitGroup]:
+def group_hits(hits: Sequence[Hit]) -> tuple[Group, ...]:
     """Groups in the order of their best hits; a hit without cluster id is a group of its own."""
-    groups: dict[Any, HitGroup] = {}
+    groups: dict[Any, list[Hit]] = {}
     for hit in hits:
-        cluster_id = cluster_of(hit)
-        key = key_of(hit) if cluster_id is None else cluster_id
-        groups.setdefault(key, HitGroup([], cluster_id)).hits.append(hit)
-    return list(groups.values())
+        groups.setdefault(cluster_of(hit) or key_of(hit), []).append(hit)
+    return tuple(Group(best, cluster_of(best), other_hits=tuple(others)) for best, *others in groups.values())
 
 
 def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[str, Body]]:
@@ -117,8 +115,8 @@ def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[s
     return search_bodies.with_facets(request.fetched, {}), apart
 
 
-def counted(request: Request, found: GroupedHits, answers: Sequence[Answer], facets: Answer) -> GroupedHits:
-    """The grouped hits with the document total of the first response and the facets of ``facets``."""
+def counted(request: Request, found: GroupPage, answers: Sequence[Answer], facets: Answer) -> GroupPage:
+    """The page with the document total of the first response and the facets of ``facets``."""
     first, problems = answers[0], problems_in(answers)
     documents = totals.documents_in(first) if request.options.document_total else None
     groups = found.total_groups

@@ -13,10 +13,10 @@ from elasticsearch import Elasticsearch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.collapse import Bound, DedupSearch, SearchOptions, Total, search_bodies
+from es_dedup.collapse import Bound, DedupSearch, Group, SearchOptions, Total, search_bodies
 from es_dedup.collapse.cursor_paging import Cursor, digest_of, pack, unpack
 from es_dedup.collapse.group_pages import nest_under_containers
-from es_dedup.collapse.hits import HitGroup, cleaned
+from es_dedup.collapse.hits import cleaned, hits_in
 from es_dedup.collapse.modes import group_hits
 from es_dedup.collapse.operations import checked, not_mapped, problems_of
 from es_dedup.collapse.search_request import request_of
@@ -97,30 +97,28 @@ def test_grouping_keeps_every_hit_once_and_joins_by_cluster(pages: list[tuple[st
     wanted: dict[str, list[str]] = {}
     for name, cluster in pages:
         wanted.setdefault(cluster or f"page {name}", []).append(name)
-    assert [[one["_id"] for one in group.hits] for group in groups] == list(wanted.values())
+    assert [[one["_id"] for one in hits_in(group)] for group in groups] == list(wanted.values())
 
 
 @given(st.dictionaries(names, st.frozensets(names, max_size=3)))
 def test_containment_keeps_every_pile_once_and_ends(pointers: dict[str, frozenset[str]]) -> None:
     groups = [
-        HitGroup(
-            [hit(name, f"c-{name}", contained_in=[f"i/{other}" for other in sorted(others)])], f"c-{name}"
-        )
+        Group(hit(name, f"c-{name}", contained_in=[f"i/{other}" for other in sorted(others)]), f"c-{name}")
         for name, others in pointers.items()
     ]
     roots = nest_under_containers(groups)
-    shown = [each.head["_id"] for root in roots for each in (root, *root.contained)]
+    shown = [each.hit["_id"] for root in roots for each in (root, *root.contained)]
     assert sorted(shown) == sorted(pointers)
     for root in roots:
         for inner in root.contained:
-            seen, todo = set(), [inner.head["_id"]]
+            seen, todo = set(), [inner.hit["_id"]]
             while todo:
                 name = todo.pop()
                 seen.add(name)
                 todo += [other for other in pointers[name] if other in pointers and other not in seen]
-            assert root.head["_id"] in seen
+            assert root.hit["_id"] in seen
     free = [name for name, others in pointers.items() if not (others & pointers.keys()) - {name}]
-    assert set(free) <= {root.head["_id"] for root in roots}
+    assert set(free) <= {root.hit["_id"] for root in roots}
 
 
 values = st.one_of(st.none(), st.integers(), st.floats(allow_nan=False), st.text(), st.booleans())
