@@ -4,7 +4,7 @@ The public names, nothing else; see the tutorial for how they work together. Eac
 for, so that ``es-dedup --help`` need not wait for the packages behind them.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from es_dedup import lazy
 
@@ -63,17 +63,8 @@ __all__ = [
 ]
 __version__ = "0.2.0"
 
-_NAMES: Final = {
-    "deduplicator.deduplicator": ("Deduplicator",),
-    "extraction": ("extract",),
-    "model.overrides": ("Override", "OverrideKind", "OverrideReport"),
-    "settings.loading": ("Settings", "load_settings"),
-    "tables.call": ("deduplicate",),
-    "tables.result": ("DeduplicationResult",),
-}
-_OF_MODEL: Final = tuple(set(__all__).difference(*_NAMES.values()))
 if not TYPE_CHECKING:
-    __getattr__ = lazy.attributes(__name__, _NAMES | {"model": _OF_MODEL})
+    __getattr__ = lazy.attributes(__name__)
 
 
 def __dir__() -> list[str]:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 
-def attributes(package: str, names: Mapping[str, tuple[str, ...]] | None = None) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package (PEP 562): its modules, and names that come from them.
+def attributes(package: str, first: str = "") -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package (PEP 562): its modules, and the names that it imports for type checkers alone.
+
+    Type checkers must not see it: they would take any name.
 
     Args:
         package: its ``__name__``.
-        names: what comes from which module, by the module's name below the package. Type checkers need these imports, and not
-            this function: they would take any name.
+        first: a module that is imported before any name.
     """
-    places = {name: module for module, some in (names or {}).items() for name in some}
 
     def find(name: str) -> Any:
-        if name in places:
-            value = getattr(import_module(f"{package}.{places[name]}"), name)
+        if module := imported_for_types(package).get(name):
+            if first:
+                import_module(first)
+            value = getattr(import_module(module), name)
             setattr(sys.modules[package], name, value)  # the next time it is found without this function
             return value
         if name.startswith("_") or find_spec(f"{package}.{name}") is None:
@@ -32,6 +36,20 @@ def attributes(package: str, names: Mapping[str, tuple[str, ...]] | None = None)
         return import_module(f"{package}.{name}")
 
     return find
+
+
+@cache
+def imported_for_types(package: str) -> dict[str, str]:
+    """The modules that names of a package come from, by the imports below ``if TYPE_CHECKING`` in its source; without its own modules."""
+    loader: Any = sys.modules[package].__loader__
+    return {
+        alias.name: str(node.module)
+        for block in ast.parse(loader.get_source(package)).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module != package
+        for alias in node.names
+    }
 
 
 def pattern(expression: str, flags: int = 0) -> re.Pattern[str]:

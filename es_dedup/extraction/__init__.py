@@ -43,19 +43,4 @@ __all__ = [
 
 # Who has texts needs neither the parser nor the model.
 if not TYPE_CHECKING:
-    __getattr__ = lazy.attributes(
-        __name__,
-        {
-            "page_to_content": ("Choice", "HtmlExtractor", "MainText"),
-            "reading.document": ("Document",),
-            "registry": (
-                "DEFAULT_EXTRACTOR",
-                "create_extractor",
-                "extract",
-                "extractor_names",
-                "kept_extractor",
-                "register",
-                "visible_text",
-            ),
-        },
-    )
+    __getattr__ = lazy.attributes(__name__)

@@ -21,10 +21,4 @@ if TYPE_CHECKING:
 __all__ = ["Fields", "InputFailure", "InputPages", "ReadOptions", "read_pages"]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy.attributes(
-        __name__,
-        {
-            "port": ("Fields", "InputFailure", "ReadOptions"),
-            "reading": ("InputPages", "read_pages"),
-        },
-    )
+    __getattr__ = lazy.attributes(__name__)

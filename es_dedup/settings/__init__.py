@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "load_settings"]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy.attributes(__name__, {"loading": ("Settings", "load_settings")})
+    __getattr__ = lazy.attributes(__name__)

@@ -11,10 +11,9 @@ Traps:
     - A page id that occurs twice raises ``ValueError``: a table has no last row, as the input of a scan has.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from es_dedup import lazy
 
 if TYPE_CHECKING:
     from es_dedup.spark.feature_rows import features
@@ -26,20 +25,5 @@ if TYPE_CHECKING:
 
 __all__ = ["DayOptions", "clusters", "deduplicate", "features", "load", "pairs", "session", "update_tables"]
 
-_MODULES: Final = {
-    "DayOptions": "updating",
-    "clusters": "star_clusters",
-    "deduplicate": "updating",
-    "features": "feature_rows",
-    "load": "loading",
-    "pairs": "related_pairs",
-    "session": "requirements",
-    "update_tables": "updating",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import_module("es_dedup.spark.requirements")  # says what is not installed
-    return getattr(import_module(f"es_dedup.spark.{_MODULES[name]}"), name)
+if not TYPE_CHECKING:
+    __getattr__ = lazy.attributes(__name__, "es_dedup.spark.requirements")  # which says what is not installed

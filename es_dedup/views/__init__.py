@@ -18,4 +18,4 @@ if TYPE_CHECKING:
 __all__ = ["report_page"]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy.attributes(__name__, {"report": ("report_page",)})
+    __getattr__ = lazy.attributes(__name__)
