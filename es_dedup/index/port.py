@@ -32,6 +32,8 @@ Notes: TypeAlias = "Mapping[str, str | None]"
 NO_NOTES: Final[Notes] = MappingProxyType({})
 ATTACHMENTS: Final = "attachments"
 """Note of a feature index: which source indices are attached."""
+REMOVED: Final = "removed"
+"""Note of a feature index: of which source indices pages were removed whose documents stayed, see ``MaintenanceContext.note_removed``."""
 
 
 class ClusterUpdates(Protocol):

@@ -168,6 +168,7 @@ def detach(
     if not keep_fields:
         context.source_index.check(leaving)
     context.guard("detach", written, context.index.count(), force=force)
+    context.note_removed(leaving)
     changed, failed = 0, 0
     for some in chunked(pages, BATCH):
         if not keep_fields:

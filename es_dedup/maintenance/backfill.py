@@ -241,9 +241,8 @@ def _work_cluster(context: MaintenanceContext, job: Job, part: Partition) -> Ite
 def _drop_left(context: MaintenanceContext) -> None:
     """Delete the pages of indices that were left, before their documents could stand for those that replace them."""
     left = context.left_indices()
-    if not left:
-        return
-    for records in context.index.scan():
+    context.note_removed(left)
+    for records in context.index.scan() if left else ():
         context.index.delete_many(each.page_id for each in records if index_of(each.page_id) in left)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from es_dedup.errors import ConfigError, MassChange, NotAttached, reading_stored
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.index import factory
 from es_dedup.index.jobs import DeadLetter
-from es_dedup.index.port import ATTACHMENTS, Index
+from es_dedup.index.port import ATTACHMENTS, REMOVED, Index
 from es_dedup.index.source_index import SourceDocument, SourceFields, documents_of, index_of
 from es_dedup.settings.loading import without_texts
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in
@@ -164,6 +165,21 @@ class MaintenanceContext:
                 present.update(found)
                 noted.update(each.indices)
         return noted - present
+
+    @property
+    def removed(self) -> dict[str, str]:
+        """A new text by source index for each time that pages of it were removed whose documents stayed."""
+        with reading_stored("removed pages"):
+            return dict(json.loads(self.index.note(REMOVED) or "{}"))
+
+    def note_removed(self, indices: Iterable[str]) -> None:
+        """Note that pages of these source indices will be removed while their documents stay, so that ``follow`` reads these again if they come back."""
+        if some := dict.fromkeys(indices, secrets.token_hex(4)):
+            with self.index.writing():
+                before = {
+                    index: each for index, each in self.removed.items() if self.source_index.exists(index)
+                }
+                self.index.set_note(REMOVED, json.dumps(before | some))
 
     def fields_of(self, page_ids: Iterable[str]) -> dict[str, SourceFields]:
         """How each page's document is read; pages of no attached index are absent.

@@ -262,7 +262,9 @@ def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping
         Counts as ``update_dedup_fields``.
     """
     report, left = HookReport(), context.left_indices()
-    removed = context.updates().forget(gone(context, page_ids, left), report, left)
+    missing = gone(context, page_ids, left)
+    context.note_removed(left.intersection(map(index_of, missing)))
+    removed = context.updates().forget(missing, report, left)
     return _written(context, report) + Counter(gone=len(removed))
 
 

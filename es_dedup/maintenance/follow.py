@@ -259,6 +259,7 @@ class FollowState(BaseModel):
         at: everything written until then was dealt with; milliseconds since 1970, 0 when that was never so.
         begun, until: when the writes that are dealt with now were looked up, and up to where they go; then ``at`` becomes ``begun``.
         deletions: see ``DeletionWatch``.
+        removed: what was known of removed pages when an index was begun, see ``MaintenanceContext.removed``.
         place: index and shard that were worked on when an attempt failed; they are the first of the next one.
     """
 
@@ -267,6 +268,7 @@ class FollowState(BaseModel):
     begun: int = 0
     until: Positions = Field(default_factory=Positions)
     deletions: DeletionWatch = Field(default_factory=DeletionWatch)
+    removed: dict[str, str] = Field(default_factory=dict)
     place: tuple[str, int] | None = None
 
     @classmethod
@@ -359,6 +361,11 @@ class _Follower:
         context, state = self._context, self.state
         now, self.busy = int(time.time() * 1000), False
         indices = context.indices()
+        removed = {index: each for index, each in context.removed.items() if index in indices}
+        for index, each in removed.items():
+            if state.removed.get(index) != each:
+                self._drop(index)
+        state.removed = removed
         if indices.keys() - state.positions.root.keys():
             context.source_index.prepare(indices.keys() - state.positions.root.keys())
             context.note_indices()

@@ -20,7 +20,7 @@ from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import ConfigError, DedupError, WriteFailed
 from es_dedup.index import factory
 from es_dedup.index.cluster_changes import ClusterChanges
-from es_dedup.index.port import ATTACHMENTS, Index
+from es_dedup.index.port import ATTACHMENTS, REMOVED, Index
 from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.maintenance.follow import NOTE as FOLLOWED
 from es_dedup.model import Content, Progress
@@ -35,7 +35,9 @@ BATCH: Final = 500  # pages at a time
 PASSES: Final = 5  # over both, until nothing differs any more
 COPYING: Final = "copy"
 """Value of the note of pending clusters while a copy is made: other pages of the index have other values."""
-OF_THE_PLACE: Final = frozenset({CLUSTERS_PENDING, ATTACHMENTS, DOCUMENTS_PENDING, FOLLOWED, "reindex"})
+OF_THE_PLACE: Final = frozenset(
+    {CLUSTERS_PENDING, ATTACHMENTS, DOCUMENTS_PENDING, FOLLOWED, REMOVED, "reindex"}
+)
 """Notes that are about the index in its place, its source indices and its jobs; all others are copied."""
 NO_TEXTS: Final = (
     "page {} has no kept text, of which the fields for people are made: copy into a new index, made with "

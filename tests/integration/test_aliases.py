@@ -236,6 +236,32 @@ def test_a_purge_keeps_copies_of_what_the_alias_has_left(
 CROSSING = MENDS | {"recluster": lambda site: run(site, "recluster")}
 
 
+@pytest.mark.parametrize("between", [*CROSSING, "detach"])
+def test_an_alias_that_is_moved_back_before_following_has_looked(
+    client: Elasticsearch, address: str, name: str, alias: str, between: str
+) -> None:
+    """Pages that others removed meanwhile are read again, although their documents have not changed since they were followed."""
+    old, new = f"{name}-000001", f"{name}-000002"
+    with backfilled(client, address, old, alias) as site:
+        followed(site)
+        client.indices.create(index=new)
+        away = [{"remove": {"index": old, "alias": alias}}, {"add": {"index": new, "alias": alias}}]
+        back = [{"remove": {"index": new, "alias": alias}}, {"add": {"index": old, "alias": alias}}]
+        if between == "detach":
+            detach(site, alias, keep_fields=True)
+            attach(site, alias, FIELDS)
+        else:
+            client.indices.update_aliases(actions=away)
+            CROSSING[between](site)
+            client.indices.update_aliases(actions=back)
+        assert not site.index.count()
+        followed(site)
+        assert clusters(client, alias) == STORIES_OF_FIVE
+        assert audit(site).clean
+        job, _ = start_follow(site, once=True)
+        assert not run_follow(Runner(site), job.id).counts.get("unchanged"), "they are read once"
+
+
 @pytest.mark.parametrize("work", [*CROSSING, "hook"])
 def test_what_comes_across_pages_of_a_closed_index_goes_on_without_them(
     hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str, work: str
