@@ -69,7 +69,7 @@ OUTDATED: Final = (
 
 
 class PageInput:
-    """Pages of an input that may fail: what was read before is worked on, then the error is raised.
+    """Pages of an input that may fail: what was read before is worked on, then the error is raised; an interrupt is raised at once.
 
     Attributes:
         error: what ended the input early, or None.
@@ -77,14 +77,12 @@ class PageInput:
 
     def __init__(self, pages: Iterable[Page]) -> None:
         self._pages = pages
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
 
     def __iter__(self) -> Iterator[Page]:
         try:
             yield from self._pages
-        except GeneratorExit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - an interruption too; ``Ingest.write`` raises it
+        except Exception as error:  # noqa: BLE001 - ``Ingest.write`` raises it
             self.error = error
 
 
@@ -139,7 +137,7 @@ class Ingest:
             reading: where the pages come from.
 
         Raises:
-            BaseException: the input's own error, after all that was read has been stored.
+            Exception: the input's own error, after all that was read has been stored.
         """
         started = time.perf_counter()
         waiting: list[Chunk] = []

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.batch import ingest
+from es_dedup.batch import featurise, ingest
 from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
@@ -178,7 +178,19 @@ def killed_scan(path: Path, stage: str) -> int:
 
 
 class TestInterruption:
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, LookupError, NotAnIndex])
+    def test_an_interrupt_of_the_input_does_not_wait_for_what_was_read(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Chunks of HTML that wait for worker processes would take half a minute."""
+        monkeypatch.setattr(featurise, "POOL_FROM_PAGES", 1)
+        with Deduplicator.open(path, settings=Settings(workers=2)) as dedup:
+            with pytest.raises(KeyboardInterrupt):
+                dedup.add_many(failing(PAGES - 1, KeyboardInterrupt))
+            assert not dedup._index.count()
+            assert dedup.add_many(corpus()).stored == PAGES
+            assert not dedup.clusters_pending
+
+    @pytest.mark.parametrize("error", [LookupError, NotAnIndex])
     def test_what_was_read_is_kept(self, path: Path, error: type[BaseException]) -> None:
         with Deduplicator.open(path, settings=ALONE) as dedup:
             dedup.add_many([story(500)])
