@@ -258,11 +258,10 @@ class Ingest:
             return chunk, replaced
         coming = len(chunk.records.ids) - len(replaced)
         total = self.total + coming
-        # Clustering everything takes no longer than this call by far, or than all calls since it was done last. After an
-        # interrupted call nobody knows how much there is to do: that is left to ``recluster``.
+        # Clustering everything takes no longer than this call by far, or than all calls since it was done last. Where it never was,
+        # as after the first call was interrupted, that is left to ``recluster``.
         worth = total <= QUICK_PAGES or WORTH_SHARE * (len(counts.new) + coming) >= total
-        grown = GROWTH * self._lookup().statistics.pages <= total <= REFRESHED_PAGES
-        worth |= grown and not self._unfinished
+        worth |= 0 < GROWTH * self._lookup().statistics.pages <= total <= REFRESHED_PAGES
         self._all_anew |= worth and self._many(coming, whole=True)
         if not self._before and not stored and self._all_anew:
             self._keep(chunk, last=last)

@@ -61,7 +61,7 @@ class Deduplicator(IndexReader):
         - A page added under a known id replaces the stored one.
         - Statistics of the corpus are learned anew by ``recluster`` and ``scan``, by a call that adds many pages at once, and by the one with
           which there are twice the pages, which takes as long as a ``recluster``; between, pages are decided with what was known. After ``recluster`` the result does not depend on the order of additions.
-        - After a call that was killed, ``clusters_pending`` is true until ``recluster`` or ``scan``; an index of at most ``QUICK_PAGES`` pages
+        - After a call that was killed, ``clusters_pending`` is true until ``recluster``, ``scan`` or a call that learns statistics anew; an index of at most ``QUICK_PAGES`` pages
           is clustered when it is opened for writing.
 
     Attributes:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -229,6 +230,26 @@ class TestInterruption:
             assert report.notes == ()
             assert dedup._statistics().pages == 411
 
+    def test_the_next_call_learns_what_one_was_killed_over(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With which there were twice the pages that statistics were learned from."""
+        for module in (ingest, deduplicator):
+            monkeypatch.setattr(module, "QUICK_PAGES", 200)
+        with Deduplicator.open(path, settings=ALONE) as dedup:
+            dedup.scan(corpus())
+            dedup.recluster()
+            with monkeypatch.context() as patched:
+                patched.setattr(ingest, "recluster", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    deque(dedup.add_many(story(2_000 + 40 * n + k) for k in range(40)) for n in range(30))
+            stored = dedup._index.count()
+            assert (dedup.clusters_pending, stored) == (True, 2 * PAGES)
+        with Deduplicator.open(path, settings=ALONE) as dedup:
+            assert dedup.add_many([story(2_350, "copy", day=9)]).notes == ()
+            assert not dedup.clusters_pending
+            assert sum(map(len, partition(dedup))) == dedup._statistics().pages == stored + 1
+
     def test_the_same_object_clusters_them_at_its_next_call(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -281,12 +302,9 @@ class TestInterruption:
             assert dedup.clusters_pending
 
     def test_a_progress_listener_that_raises(self, path: Path) -> None:
-        def stop(_: object) -> None:
-            raise KeyboardInterrupt
-
         with Deduplicator.open(path, settings=ALONE) as dedup:
             with pytest.raises(KeyboardInterrupt):
-                dedup.add_many(corpus(), progress=stop)
+                dedup.add_many(corpus(), progress=interrupted)
             assert dedup._index.count() == 256
 
     def test_fail_and_dry_run_keep_nothing(self, path: Path) -> None:
@@ -296,6 +314,10 @@ class TestInterruption:
             with pytest.raises(LookupError):
                 dedup.add_many(failing(50, LookupError), dry_run=True)
             assert dedup._index.count() == 0
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def failing(count: int, error: type[BaseException]) -> Iterator[Page]:
