@@ -12,6 +12,7 @@ from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.clustering.star import build_clusters, containment
 from es_dedup.decision.comparison import PagePairs, compare, evidence_of
+from es_dedup.decision.rules import BY_RULES
 from es_dedup.model import Cluster, Edge, Member, Relation, SearchHit, SearchResult, fitted_id
 
 if TYPE_CHECKING:
@@ -175,7 +176,10 @@ def _members(assigned: Sequence[Assignment], lookup: CandidateSearch) -> dict[st
     not_canonical = [each for each in not_canonical if {each.canonical, each.page_id} <= place.keys()]
     left = np.array([place[each.canonical] for each in not_canonical], dtype=np.int64)
     right = np.array([place[each.page_id] for each in not_canonical], dtype=np.int64)
-    comparison = compare(PagePairs(pages, left, pages, right), lookup.statistics, lookup.settings)
+    # evidence is that of the rules: published methods, which may be slow, decided when the pages were stored
+    decision = lookup.settings.decision.model_copy(update={"method": BY_RULES})
+    settings = lookup.settings.model_copy(update={"decision": decision})
+    comparison = compare(PagePairs(pages, left, pages, right), lookup.statistics, settings)
     found = evidence_of(comparison, np.arange(len(not_canonical)))
     return {
         each.page_id: Member(each.page_id, each.relation, each.score, evidence)
