@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REASON_CHARS: Final = 300  # of a reason that are repeated
+METHODS: Final = frozenset({"detectors", "elastic.also_stored"})
+"""Settings that say which methods have features."""
 
 
 def wrong_type(what: str, wanted: str, given: object, advice: str = "") -> TypeError:
@@ -151,19 +153,24 @@ class SettingsMismatch(IndexError_):
     differences: tuple[Difference, ...]
 
     def __str__(self) -> str:
+        made, first = "with other settings", "Set these values to write to it, s"
+        if self._of_another_release:
+            made, first = "by another release of es-dedup", "S"
         return (
-            f"{self.index} was made with other settings: {_listed(self.differences)}. {self._first}can the pages again "
-            f"into a new index, or, with attached indices, run `es-dedup elastic reindex`"
+            f"{self.index} was made {made}: {_listed(self.differences)}. {first}can the pages again into a new index, or, "
+            f"with attached indices, run `es-dedup elastic reindex`"
         )
 
     @property
-    def _first(self) -> str:
-        """What may be done first, and the beginning of the next word."""
-        fixed = any(
-            each.name.startswith("version of ") and each.recorded and each.current
+    def _of_another_release(self) -> bool:
+        """Whether the index has a setting that is none here, or the other way round, or another version of a method: nobody can set these."""
+        methods = any(each.name in METHODS for each in self.differences)
+        return any(
+            each.name.startswith("version of ")
+            if None not in (each.recorded, each.current)
+            else not (methods or each.name.startswith("content of "))
             for each in self.differences
         )
-        return "A version cannot be set: s" if fixed else "Set these values to write to it, s"
 
 
 @dataclass(eq=False, repr=False)
@@ -199,7 +206,7 @@ class SettingsDiffer(UserWarning):
 
 def _listed(differences: tuple[Difference, ...]) -> str:
     """Differences in words; where other methods are enabled, their settings and versions are not named one by one."""
-    methods = [each for each in differences if each.name in ("detectors", "elastic.also_stored")]
+    methods = [each for each in differences if each.name in METHODS]
     return "; ".join(
         str(each)
         for each in differences

@@ -50,6 +50,9 @@ OTHER_VARIABLES: Final = re.compile(
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, ``ES_DEDUP_DB`` the index; most others
 are those of the tests, the benchmarks and ``scripts/servers``."""
+OF_INDEX: Final = (
+    "settings recorded in the index (use the release that wrote it, or scan the pages into a new one)"
+)
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
 
@@ -210,7 +213,7 @@ def settings_of_index(values: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(tuple(_problems(error, {})), "settings recorded in the index") from error
+        raise ConfigError(tuple(_problems(error, {})), OF_INDEX) from error
 
 
 def settings_in_force(settings: Settings | None) -> Settings:
@@ -387,7 +390,7 @@ def _hint(key: str, known: set[str]) -> str:
         near = [
             last[name] for name in difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.75)
         ]
-    return f"; did you mean {near[0]}?" if near else "; `es-dedup config` lists all"
+    return f"; did you mean {near[0]}? Else remove it" if near else "; remove it, `es-dedup config` lists all"
 
 
 def _place(key: str, origin: str) -> str:

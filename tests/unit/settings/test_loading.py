@@ -67,7 +67,7 @@ def test_all_problems_are_named_at_once_with_hints(file: Path) -> None:
     message = problems_of(file, {"ES_DEDUP_INDEX__LIMT": "3", "ES_DEDUP_CCDET__WINDOW": "ten"}, workers=-1)
     assert "wrokers: unknown key; did you mean workers?" in message
     assert "limit: unknown key; did you mean index.limit?" in message
-    assert "index.limits: unknown key; did you mean index.limit?" in message
+    assert "index.limits: unknown key; did you mean index.limit? Else remove it" in message
     assert "index.max_df: must be at least 10, got 1" in message
     assert "cluster.order: must be one of 'earliest'" in message
     assert (
@@ -158,7 +158,7 @@ def test_thresholds_are_set_one_by_one(file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [
-        (".about_titel", 0.2, ": unknown key; did you mean decision.thresholds.about_title?"),
+        (".about_titel", 0.2, ": unknown key; did you mean decision.thresholds.about_title? Else remove it"),
         (".about_title", 1.2, ": must be at most 1.01, got 1.2"),
         (".same_cover", 1.01, ": must be at most 1.0, got 1.01"),
         (".about_title", -1, ": must be at least 0.0, got -1"),

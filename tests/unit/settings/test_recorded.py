@@ -164,6 +164,25 @@ def test_of_methods_that_an_index_does_not_have_only_the_names_are_told() -> Non
     assert "detectors is ccdet in the index and dwdcs now" in str(SettingsMismatch("pages.db", different))
 
 
+@pytest.mark.parametrize(
+    ("name", "recorded", "current", "set_"),
+    [
+        ("ccdet.window", 10, 5, True),
+        ("content of simhash.idf", None, "5f1c", True),
+        ("words.segmenter", "jieba", None, False),
+        ("ccdet.new", None, 0, False),
+        ("version of ccdet", 1, 2, False),
+    ],
+)
+def test_what_another_release_has_recorded_is_not_to_be_set(
+    name: str, recorded: object, current: object, *, set_: bool
+) -> None:
+    said = str(SettingsMismatch("pages.db", (Difference(name, recorded, current),)))
+    assert ("Set these values" in said) is set_
+    assert ("made by another release of es-dedup" in said) is not set_
+    assert "can the pages again into a new index" in said
+
+
 def test_messages_name_both_values_and_survive_pickling() -> None:
     different = (
         Difference("decision.preset", "balanced", "strict"),
@@ -173,7 +192,7 @@ def test_messages_name_both_values_and_survive_pickling() -> None:
     assert "decision.preset is balanced in the index and strict now" in str(warning)
     assert "cluster.preferred_sites is empty in the index and a now" in str(warning)
     assert "es-dedup elastic recluster" in str(warning)
-    mismatch = SettingsMismatch("pages.db", (Difference("ccdet.window", 10, None),))
-    assert "ccdet.window is 10 in the index and not set now" in str(mismatch)
+    mismatch = SettingsMismatch("pages.db", (Difference("ccdet.window", 10, 5),))
+    assert "ccdet.window is 10 in the index and 5 now" in str(mismatch)
     for each in (warning, mismatch):
         assert str(pickle.loads(pickle.dumps(each))) == str(each)
