@@ -237,6 +237,11 @@ def purge(
     output = session.output
     if backup is not None:
         output_target(backup, session, "--backup")
+        if apply and backup.exists():
+            problem = (
+                f"{backup} is there already, perhaps with what an earlier run has deleted: name a new file"
+            )
+            raise typer.BadParameter(problem, param_hint="--backup")
     with session.site() as site, session.progress() as progress:
         counter = progress.counter("purge")
         done = purging.purge(

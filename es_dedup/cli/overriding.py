@@ -13,6 +13,8 @@ import typer
 
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import OutputFile, output_target, write_target
+from es_dedup.model import Scope
+from es_dedup.model.cluster_lists import ClusterQuery
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 
 if TYPE_CHECKING:
@@ -124,11 +126,17 @@ def _change(session: Session, change: Callable[[Deduplicator], OverrideReport]) 
     session.read(quiet=True).close()
     with session.write() as dedup:
         report = overridden(dedup, session.db, session.settings, change)
+        ignored = {each.site for each in report.overrides if each.kind is OverrideKind.IGNORE}
+        of_no_page = [
+            name for name in ignored if not dedup.list_clusters(ClusterQuery(1, scope=Scope(name)), limit=1)
+        ]
     output.emit(report)
     for each in report.overrides:
         output.line("  ".join(_row(each)))
     output.note(f"overrides: {len(report.overrides):,}, pages in changed clusters: {len(report.changed):,}")
-    if any(each.kind is OverrideKind.IGNORE for each in report.overrides):
+    for name in of_no_page:
+        output.warn(f"no stored page is of site {name}; `es-dedup clusters` shows how sites are named")
+    if ignored:
         output.note("stored pages follow with `es-dedup elastic recluster`")
 
 

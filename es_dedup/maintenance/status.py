@@ -212,8 +212,8 @@ class FollowStatus:
 
 
 def follow_status(context: MaintenanceContext) -> FollowStatus | None:
-    """How far behind following is; None when nothing was ever followed."""
-    if (followed := _followed(context)) is None:
+    """How far behind following is; None when nothing is attached, or was ever followed."""
+    if not context.attachments or (followed := _followed(context)) is None:
         return None
     job, state = followed
     behind = state.positions.behind(context.source_index.writes(context.indices()))

@@ -138,7 +138,7 @@ class MaintenanceConfig(Section):
     max_attempts: int = Field(5, ge=1, le=100)
     """attempts before a page becomes a dead letter"""
     max_change_share: float = Field(0.3, ge=0, le=1)
-    """share of changed pages above which a job requires --force"""
+    """share of changed pages above which a command requires --force; up to 100 documents never do"""
     tend_seconds: float = Field(15.0, ge=1, le=3600)
     """interval of checks for orphaned partitions"""
     recheck_seconds: float = Field(300.0, ge=0)

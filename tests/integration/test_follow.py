@@ -248,6 +248,7 @@ def test_indices_behind_an_alias_come_are_closed_and_go() -> None:
                 assert follow_once(site).counts["gone"] == 6
                 is_clean(site)
                 detach(site, name, force=True)
+                assert follow_status(site) is None
                 attach(site, name, FIELDS)
                 with pytest.raises(StopIteration):
                     next(iter(site.index.scan()))

@@ -148,12 +148,17 @@ def test_the_command_line(place: str, tmp_path: Path) -> None:
 
     override = ("quality", "override")
     ignore = (*override, "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "boilerplate")
-    assert "es-dedup elastic recluster" in said(*ignore)
+    first = said(*ignore)
+    assert "es-dedup elastic recluster" in first
+    assert "no stored page" not in first
+    unknown = said(*override, "ignore", "--site", "other.example", "--text", "x", "--reason", "typo")
+    assert "no stored page is of site other.example" in unknown
+    said(*override, "undo", unknown.split()[0])
     assert f"{SITES[0]}: " in said(*override, "list")
     file = tmp_path / "overrides.jsonl"
     said(*override, "export", "--output", str(file))
     said(*override, "import", str(file))
-    made = json.loads(file.read_text(encoding="utf-8"))["id"]
+    made = json.loads(file.read_text(encoding="utf-8").splitlines()[0])["id"]
     assert "es-dedup elastic recluster" in said(*override, "undo", made)
     assert "es-dedup elastic recluster" in said(*ignore)
     said("elastic", "recluster")

@@ -199,7 +199,7 @@ def test_the_command_asks_for_a_file_and_tells_what_it_did(site: Site, tmp_path:
     assert said(name, "--apply", "--backup", path, "--force") == {
         "command": "elastic purge", "dry_run": False, "deleted": 8, "gone": 0, "kept": {}, "preset": "balanced",
     }  # fmt: skip
-    assert "File exists" in said(name, "--apply", "--backup", path, code=1)
+    assert f"{path} is there already" in said(name, "--apply", "--backup", path, code=2)
 
 
 def _hits(client: Elasticsearch, name: str, *, canonical: bool) -> list[Any]:
