@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import threading
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+T = TypeVar("T")
 
 
 def attributes(package: str, first: str = "") -> Callable[[str], Any]:
@@ -50,6 +53,17 @@ def imported_for_types(package: str) -> dict[str, str]:
         if isinstance(node, ast.ImportFrom) and node.module != package
         for alias in node.names
     }
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """``make``, called once by all threads together: those that ask meanwhile wait, where ``functools.cache`` lets each of them make it."""
+    made, lock = cache(make), threading.Lock()
+
+    def value() -> T:
+        with lock:
+            return made()
+
+    return value
 
 
 def pattern(expression: str, flags: int = 0) -> re.Pattern[str]:

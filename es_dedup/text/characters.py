@@ -1,6 +1,6 @@
 """Tables over Unicode code points: what each character becomes, and what kind of token it makes.
 
-The tables cover the basic plane (65,536 entries, built on first use in about 50 ms); what a table cannot express
+The tables cover the basic plane (65,536 entries, built on first use in about 10 ms); what a table cannot express
 (expansion to several characters, combining sequences, the other planes) is flagged and done on the string itself.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup import lazy
 from es_dedup.text.simplify import characters as characters_of_simplifier
 
 if TYPE_CHECKING:
@@ -46,14 +47,12 @@ _ODD: Final = re.compile(
     r"\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
 _SURROGATES: Final = (0xD800, 0xDFFF)
-_JAMO: Final = (0x1100, 0x11FF)
-_VOWEL_SIGNS: Final = frozenset(
-    map(
-        ord,
-        "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35",
-    )
+_VOWEL_SIGNS: Final = (
+    "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35"
 )
 """Indic signs that join the character before them, though they are no combining characters."""
+_COMPOSING: Final = (*map(chr, range(0x1100, 0x1200)), *_VOWEL_SIGNS, "\u03a3", "\u0130")
+"""Characters whose folding depends on their neighbours, besides combining ones: Jamo, these signs, and the capitals of final sigma and dotted i."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def _dropped(character: str) -> bool:
     return category in ("Cf", "Cs") or (category == "Cc" and character not in "\n\r\t")
 
 
-@cache
+@lazy.once
 def tables() -> Tables:
     """The tables, built once per process."""
     mapped = np.zeros(PLANE, dtype=np.uint32)
@@ -110,7 +109,7 @@ def tables() -> Tables:
     normal, folded = _folded_alone(characters)
     kind[codes] = [WORD if each.isalnum() else SEPARATOR for each in characters]
     mapped[codes] = [0 if len(each) != 1 else 0x20 if each.isspace() else ord(each) for each in folded]
-    composing = {each for each in characters if _composes(each)}
+    composing = {*_COMPOSING, *(each for each in characters if unicodedata.combining(each))}
     slow[codes] = [
         len(after) > 1 or not composing.isdisjoint(before)
         for before, after in zip(normal, folded, strict=True)
@@ -138,7 +137,7 @@ def _folded_alone(characters: list[str]) -> tuple[list[str], list[str]]:
     """
     normal = unicodedata.normalize("NFKC", "\n".join(characters))
     dropped = dict.fromkeys(ord(each) for each in characters if _dropped(each))
-    folded = normal.translate(_STRAIGHT).lower().translate(dropped)
+    folded = normal.translate(_STRAIGHT | dropped).lower()
     return normal.split("\n"), folded.split("\n")
 
 
@@ -149,17 +148,6 @@ def _others() -> Iterator[int]:
         yield from range(start, low)
         start = high + 1
     yield from range(start, PLANE)
-
-
-def _composes(character: str) -> bool:
-    """Characters whose folding depends on their neighbours."""
-    code = ord(character)
-    return (
-        unicodedata.combining(character) != 0
-        or _JAMO[0] <= code <= _JAMO[1]
-        or code in _VOWEL_SIGNS
-        or code in (0x03A3, 0x0130)
-    )
 
 
 @cache

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from es_dedup import lazy
 
 if TYPE_CHECKING:
     from opencc import OpenCC
 
 
-@cache
+@lazy.once
 def _converter() -> OpenCC:
     from opencc import OpenCC  # noqa: PLC0415 - no text of simplified Chinese needs it
 
