@@ -30,7 +30,7 @@ from es_dedup.settings.recorded import (
     decisions_in,
     with_recorded,
 )
-from es_dedup.text.ragged import take
+from es_dedup.text.ragged import sorted_distinct, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             samples.append(PostingSample.of(whole, rows, keys, site_of[first + rows], days))
         sample = PostingSample.joined(samples)
         of_forms = form_titles(sample.title_sums, sample.sites, np.concatenate(numbered, axis=1))
-        placeholders = np.union1d(sample.placeholders(), of_forms)
+        placeholders = sorted_distinct(np.concatenate((sample.placeholders(), of_forms)))
         sample = sample._replace(titled=sample.titled & ~np.isin(sample.title_sums, placeholders))
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)

@@ -21,7 +21,7 @@ from es_dedup import native
 from es_dedup.decision.remainders import Sketches, content_votes, scale, sketches_of
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.errors import DamagedData
-from es_dedup.text.ragged import Buckets, find, gather_between, owners_of, run_starts
+from es_dedup.text.ragged import Buckets, find, gather_between, owners_of, run_starts, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -400,7 +400,7 @@ def form_titles(
     of_one_site = 2 * of_site > pages
     under_one_title = 2 * pages > everywhere[np.searchsorted(kinds, keys & low)]
     form = on_most_pages & filled_in & of_one_site & under_one_title
-    return np.unique(known[title_of_field[form]])
+    return sorted_distinct(known[title_of_field[form]])
 
 
 def spoken(cover: CoverageTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, from_low_bytes, low_bytes, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many, normalised_pages
-from es_dedup.text.ragged import SameArrays, begins_run, offsets_of
+from es_dedup.text.ragged import SameArrays, begins_run, offsets_of, sorted_distinct
 from es_dedup.text.tokens import segment_hashes
 
 if TYPE_CHECKING:
@@ -383,7 +383,7 @@ def noise_by_site(table: PeriodTable, sites: Sequence[str], min_pages: int = 3) 
     distinct, term = np.unique(table.signatures, return_inverse=True)
     frequency = np.bincount(term, minlength=len(distinct))
     keys: NDArray[np.int64] = term.astype(np.int64) * count + marks[owner]
-    of_sites = np.bincount(np.unique(keys) // count, minlength=len(distinct))
+    of_sites = np.bincount(sorted_distinct(keys) // count, minlength=len(distinct))
     noise: NDArray[np.bool_] = (frequency >= min_pages) & (of_sites == 1)
     return distinct[noise]
 

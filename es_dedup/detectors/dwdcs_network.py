@@ -15,7 +15,15 @@ import numpy as np
 from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import general
-from es_dedup.text.ragged import SameArrays, components, gather, heads, offsets_of, rank_within
+from es_dedup.text.ragged import (
+    SameArrays,
+    components,
+    gather,
+    heads,
+    offsets_of,
+    rank_within,
+    sorted_distinct,
+)
 from es_dedup.text.words import DistinctWords, WordBatch, distinct_words
 
 if TYPE_CHECKING:
@@ -173,7 +181,7 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     codes = merger.codes(words, known)[distinct.ids]
     root = components(len(codes), *_joined(distinct, *merger.pairs(words, known)))
     joined = np.flatnonzero(root != np.arange(len(root)))
-    joined = np.union1d(joined, root[joined])
+    joined = sorted_distinct(np.concatenate((joined, root[joined])))
     least = joined[np.lexsort((codes[joined], root[joined]))]
     least = least[np.diff(root[least], prepend=-1) > 0]  # of each set the word with the smallest code
     codes[root[least]], named = codes[least], distinct.ids.copy()
