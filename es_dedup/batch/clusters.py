@@ -8,7 +8,7 @@ so its cost per page stays constant as the corpus grows.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -266,7 +266,7 @@ def still_outdated(
     """The assignments of a change; pages of which a version before is clustered stay outdated until they are decided on."""
     known = index.assignments(each.page_id for each in change.assignments)
     outdated = {name for name, each in known.items() if each.outdated}.difference(decided)
-    return [replace(each, score=0.0) if each.page_id in outdated else each for each in change.assignments]
+    return [each._replace(score=0.0) if each.page_id in outdated else each for each in change.assignments]
 
 
 def attached(index: Index) -> bool:

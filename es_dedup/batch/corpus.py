@@ -9,7 +9,6 @@ import json
 import threading
 from functools import cached_property
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 SCANNED: Final = 1_000  # records read at a time
 ROWS: Final = 2_000  # rows of a corpus in files whose features are in memory at a time
-_KEY_VALUES: Final = attrgetter(*PageKey.__dataclass_fields__)
 
 
 class Corpus:
@@ -83,7 +81,7 @@ class Corpus:
                 self.keys += keys
                 tables.append(table)
             else:
-                _add_bytes(self._stored_keys, [json.dumps(_KEY_VALUES(key)).encode() for key in keys])
+                _add_bytes(self._stored_keys, [json.dumps(key).encode() for key in keys])
                 _add_bytes(self._payloads, payloads)
         self.place_keys, self.days, self.hashes, self.fingerprints, self.has_words = map(
             np.concatenate, zip(*numbers, strict=True)

@@ -255,7 +255,7 @@ class BatchDecider:
         if outdated := fresh & assigned.keys():
             with self._writing() as (_, before):
                 now = index.assignments(outdated)
-                marked = {name: replace(each, score=0.0) for name, each in now.items()}
+                marked = {name: each._replace(score=0.0) for name, each in now.items()}
                 index.assign_many(marked.values())
             assigned |= marked
             state = before + 2 if state == before else -1  # the state after our session; -1 equals none

@@ -237,7 +237,7 @@ def erase(index: Index, page_ids: Iterable[str]) -> tuple[int, tuple[str, ...], 
     JOURNAL.erase(index, kept)
     for group in index.members(ids).values():  # a cluster bears the id of the page that it was made with
         name = f"forgotten-{secrets.token_hex(8)}"
-        index.assign_many(replace(each, cluster_id=name) for each in group)
+        index.assign_many(each._replace(cluster_id=name) for each in group)
     naming = tuple(sorted(name for name, each in load_overrides(index).items() if ids & set(each.pages)))
     return len(known) - len(kept), naming, index.erase(ids)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -18,9 +17,8 @@ NEVER: Final = 2**63 - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class PageKey:
-    """What the canonical order looks at.
+class PageKey(NamedTuple):
+    """What the canonical order looks at; a tuple, because every page has one.
 
     Attributes:
         page_id: the page; unique, never empty.
@@ -71,8 +69,9 @@ def canonical_order(
     Raises:
         ValueError: a page id occurs twice.
     """
-    key = sort_key(config)
-    ordered = sorted(pages, key=lambda page: (page.page_id not in chosen, *key(page)))
+    ordered = sorted(pages, key=sort_key(config))
+    if chosen:
+        ordered.sort(key=lambda page: page.page_id not in chosen)
     if len({page.page_id for page in ordered}) != len(ordered):
         raise ValueError("a page id occurs twice among the pages to cluster: pass each page once")
     return ordered

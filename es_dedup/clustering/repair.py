@@ -14,7 +14,7 @@ id, the canonical document's own, is therefore always free.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from es_dedup.clustering.constraints import UNCONSTRAINED, Constraints
@@ -91,7 +91,7 @@ def repair(
         if name in free
     ]
     stay = [each for name, each in current.items() if name not in free]
-    fresh += [replace(each, cluster_id=ids.get(each.canonical, each.cluster_id)) for each in stay]
+    fresh += [each._replace(cluster_id=ids.get(each.canonical, each.cluster_id)) for each in stay]
     changed = [each for each in fresh if current.get(each.page_id) != each]
     return Change(tuple(sorted(changed, key=lambda each: each.page_id)), retired)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from es_dedup.model import Edge, Relation
 
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """Which cluster a page belongs to, and as what.
+class Assignment(NamedTuple):
+    """Which cluster a page belongs to, and as what; a tuple, because every page has one.
 
     Attributes:
         page_id: the page.

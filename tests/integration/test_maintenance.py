@@ -1,7 +1,6 @@
 """Attach, backfill, audit and their like on a real server, worked on in this process."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -189,7 +188,7 @@ def test_the_next_writer_finishes_a_repair_that_died_before_the_documents(
     with source_index(given) as (client, name), attached(name) as site:
         run(site, "backfill")
         first = f"{name}/made-00001"
-        apart = replace(site.index.assignments([first])[first], cluster_id="gone", canonical="gone")
+        apart = site.index.assignments([first])[first]._replace(cluster_id="gone", canonical="gone")
         site.index.assign_many([apart])
         with monkeypatch.context() as patched:
             patched.setattr(type(site.source_index), "write_dedup_fields", _die)

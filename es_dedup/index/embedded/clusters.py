@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -132,9 +132,11 @@ class ClusterTables(Index):
             connection.execute("DELETE FROM edges")
             _put_edges(connection, edges)
             rows = _assign(connection, list(assignments))
-            stored = {doc for (doc,) in connection.execute("SELECT doc FROM assignments")}
-            gone = stored.difference(map(itemgetter(0), rows))
-            connection.executemany("DELETE FROM assignments WHERE doc = ?", ((doc,) for doc in gone))
+            (count,) = connection.execute("SELECT count(*) FROM assignments").fetchone()
+            if count > len(rows):
+                stored = {doc for (doc,) in connection.execute("SELECT doc FROM assignments")}
+                gone = stored.difference(map(itemgetter(0), rows))
+                connection.executemany("DELETE FROM assignments WHERE doc = ?", ((doc,) for doc in gone))
 
     def load_statistics(self) -> bytes | None:
         """See ``Index.load_statistics``."""
@@ -233,18 +235,19 @@ def _put_edges(connection: sqlite3.Connection, edges: Iterable[Edge]) -> None:
     kept = list(map(turned, edges))
     docs = tables.give_numbers(connection, (page_id for edge in kept for page_id in (edge.left, edge.right)))
     rows = ((docs[edge.left], docs[edge.right], str(edge.relation), edge.score) for edge in kept)
-    connection.executemany(
-        "INSERT OR REPLACE INTO edges (left, right, relation, score) VALUES (?, ?, ?, ?)", rows
-    )
+    head = "INSERT OR REPLACE INTO edges (left, right, relation, score) VALUES"
+    insert(connection, head, "(?, ?, ?, ?)", rows)
 
 
 def _assign(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[tuple[Any, ...]]:
     """Store assignments, a page's earlier one is replaced where it differs; gives the rows."""
-    docs = tables.give_numbers(
-        connection, (page_id for a in kept for page_id in (a.page_id, a.cluster_id, a.canonical))
-    )
-    rows = [(docs[a.page_id], docs[a.cluster_id], docs[a.canonical], str(a.relation), a.score) for a in kept]
-    rows.sort(key=itemgetter(0))  # rows that follow each other are written in half the time
+    if not kept:
+        return []
+    *pages, relations, scores = zip(*kept, strict=True)
+    docs = tables.give_numbers(connection, chain.from_iterable(pages))
+    columns = (map(docs.__getitem__, each) for each in pages)
+    # rows that follow each other are written in half the time
+    rows = sorted(zip(*columns, map(str, relations), scores, strict=True), key=itemgetter(0))
     insert(connection, "INSERT INTO assignments VALUES", "(?, ?, ?, ?, ?)", rows, _WHERE_IT_DIFFERS)
     return rows
 

@@ -58,7 +58,7 @@ def differently(index: Index, names: list[str]) -> None:
     current = list(index.assignments(names).values())
     source = random.Random(2)
     for each in source.sample(current, 60):
-        index.assign_many([replace(each, cluster_id=source.choice([*names[:9], "gone", "gone too"]))])
+        index.assign_many([each._replace(cluster_id=source.choice([*names[:9], "gone", "gone too"]))])
     index.delete_many(source.sample(names, 25))
 
 

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 from clustering_cases import EARLIEST, Store, override, partition, random_edges, random_pages, slow_partition
@@ -82,7 +81,7 @@ def step(draw: random.Random, store: Store, *, overrides: bool) -> None:
         ids = {page.page_id for page in fresh}
         change = store.put_all(fresh, [edge for edge in edges if {edge.left, edge.right} & ids])
     else:
-        page = replace(random_pages(draw, 1)[0], page_id=name)
+        page = random_pages(draw, 1)[0]._replace(page_id=name)
         others = sorted(store.keys.keys() - {name})
         edges = [
             Edge(min(name, other), max(name, other), draw.choice(list(Relation)), draw.random())
