@@ -199,13 +199,12 @@ def refresh(
                 edges[name][edge.left, edge.right] = edge
         decided = _Decided(settings, versions, edges)
         stale = sorted(_decided_otherwise(index, decided).union(lease.pages))
-        packed = found.statistics.to_bytes()
         with writing():
             if not lease.is_ours(known):
                 return  # another process has learned meanwhile
             complete = False
             lease.note(lease.pages)
-            store_statistics(index, found.statistics, packed, settings)
+            store_statistics(index, found.statistics, found.packed, settings)
             known = index.note(STATISTICS)
         for some in chunked(stale, LOOKUP_PAGES):
             with writing():

@@ -66,6 +66,7 @@ class RelatedPairs:
 
     Attributes:
         statistics: those that the decisions rest on.
+        packed: the same as bytes, if they were learned from this corpus.
         pairs: the related ones, by rows of the corpus.
         edges: the same by page ids, of a corpus in memory.
         assigned: of such a corpus, when it was clustered, the assignments of its pages.
@@ -74,6 +75,7 @@ class RelatedPairs:
     """
 
     statistics: Statistics
+    packed: bytes
     pairs: RelatedRows
     edges: list[Edge]
     compared: int
@@ -153,15 +155,13 @@ def recluster_corpus(
     edges: Iterable[Edge] = related.edges
     assigned: Iterable[Assignment]
     at_hand: Mapping[str, Assignment] | None = None
-    with ThreadPoolExecutor(1) as pool:
-        packed = pool.submit(related.statistics.to_bytes)  # compressed outside the interpreter's lock
-        if corpus.folder is not None:
-            edges = _edges(corpus, related.pairs)
-            assigned = _assignments(index, corpus, related.pairs, settings, constraints)
-        else:
-            at_hand = cluster(corpus.keys, related.edges, settings.cluster, constraints)
-            assigned = at_hand.values()
-    store_statistics(index, related.statistics, packed.result(), settings)
+    if corpus.folder is not None:
+        edges = _edges(corpus, related.pairs)
+        assigned = _assignments(index, corpus, related.pairs, settings, constraints)
+    else:
+        at_hand = cluster(corpus.keys, related.edges, settings.cluster, constraints)
+        assigned = at_hand.values()
+    store_statistics(index, related.statistics, related.packed, settings)
     index.replace_all(edges, assigned)
     progress(Progress("cluster", total, total))
     return replace(related, assigned=at_hand)
@@ -201,6 +201,7 @@ def decide_corpus(
     # Arrays are worked on outside the interpreter's lock.
     with ThreadPoolExecutor(settings.workers or None) as pool:
         learning = pool.submit(lambda: statistics or learn(corpus, settings.ccdet))
+        packing = pool.submit(lambda: b"" if statistics else learning.result().to_bytes())
         ranks = corpus.ranks(settings.cluster)
         if corpus.folder:
             learning.result()  # a join at the same time would take as much memory again
@@ -218,7 +219,8 @@ def decide_corpus(
                 release_memory()
     pairs = RelatedRows.concatenate(parts)
     edges = [] if corpus.folder else pairs.edges(corpus.pages.ids, corpus.pages.ids)
-    return RelatedPairs(learning.result(), pairs, edges, compared, join.capped_terms, join.use)
+    known = learning.result(), packing.result()
+    return RelatedPairs(*known, pairs, edges, compared, join.capped_terms, join.use)
 
 
 def _repaired(

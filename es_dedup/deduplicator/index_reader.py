@@ -15,6 +15,7 @@ from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.batch.featurise import checked_id, day_of
 from es_dedup.batch.learning import EffectiveSettings
+from es_dedup.batch.memory import collector_paused
 from es_dedup.batch.stored_pages import traces
 from es_dedup.decision.alignment import AlignedRow, aligned
 from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
@@ -616,5 +617,6 @@ class IndexReader(Closing):
     def _shown(
         self, groups: Sequence[Sequence[Assignment]], wanted: Collection[str] | None = None, least: int = 1
     ) -> list[Cluster]:
-        found = stored_pages.clusters_with_evidence(groups, self._index, self._lookup(), wanted)
+        with collector_paused():
+            found = stored_pages.clusters_with_evidence(groups, self._index, self._lookup(), wanted)
         return [each for each in found if each.size >= least]

@@ -10,6 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from es_dedup.model.explanation import RuleResult, WithExplanation
@@ -72,6 +73,8 @@ class WritePolicy(StrEnum):
 
 
 _KINDS: Final[dict[str, tuple[type, ...]]] = {"html": (bytes, str), "published": (str, datetime)}
+_TEXT_OR_NONE: Final = frozenset((str, type(None)))
+_VALUES: Final = attrgetter("html", "text", "url", "title", "published", "site", "http_charset")
 
 
 MAX_ID_BYTES: Final = 512
@@ -128,6 +131,8 @@ class Page:
 
     def __post_init__(self) -> None:
         """Refuse values of other types."""
+        if type(self.id) is str and _TEXT_OR_NONE.issuperset(map(type, _VALUES(self))):
+            return  # nearly all pages, in a quarter of the time
         for name in self.__slots__:
             value, kinds = getattr(self, name), _KINDS.get(name, (str,))
             if not isinstance(value, kinds) and (value is not None or name == "id"):
