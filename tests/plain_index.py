@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges
@@ -16,6 +15,7 @@ from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.model import CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
+from es_dedup.testing.candidate_contract import answer_of
 from es_dedup.text.tokens import characters_apart
 
 
@@ -74,32 +74,9 @@ class PlainIndex(Index):
             wanted: [name for name, page in sorted(self._pages.items()) if page.content_hash == wanted != 0]
             for wanted in hashes
         }
-        found = [self._candidates(query) for query in candidate_queries]
+        terms = {name: page.terms for name, page in self._pages.items()}
+        found = [answer_of(terms, query) for query in candidate_queries]
         return found, {wanted: names[:limit] for wanted, names in copies.items() if names}
-
-    def _candidates(self, query: CandidateQuery) -> CandidateResult:
-        weights: dict[int, Fraction] = {}
-        limits: dict[int, tuple[int, int | None]] = {}
-        for group in query.groups:
-            part = Fraction(1, max(1, group.min_shared))
-            for term in group.terms:
-                if part >= weights.get(term, Fraction(0)):
-                    weights[term] = part
-                    most = query.max_df if group.max_df is None else group.max_df
-                    limits[term] = most, group.common_df
-        terms = {name: set(page.terms) for name, page in self._pages.items()}
-        postings = {term: sum(term in of_page for of_page in terms.values()) for term in weights}
-        capped = {term for term, (most, _) in limits.items() if postings[term] > most}
-        for term, (_, common) in limits.items():
-            if common is not None and postings[term] > common:
-                weights[term] /= 2
-        found = []
-        for name in self._pages:
-            weight = sum((weights[term] for term in terms[name] & (weights.keys() - capped)), Fraction(0))
-            if weight >= 1 and name != query.exclude:
-                found.append((-weight, name))
-        best = tuple(name for _, name in sorted(found)[: query.limit])
-        return CandidateResult(best, truncated=len(found) > query.limit, capped=frozenset(capped))
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
         wanted = set(page_ids)
