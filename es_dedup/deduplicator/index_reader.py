@@ -322,7 +322,13 @@ class IndexReader(Closing):
             rules=next(rule_results(comparison)) if settings.decision.method == BY_RULES else (),
             skipped=skipped,
         )
-        return self._overridden(explained)
+        decided = self._overridden(explained)
+        if {type(left), type(right)} == {str} and not without:
+            pages = decision.left, decision.right
+            assigned = self._index.assignments(pages)
+            if assigned.keys() >= set(pages):
+                return replace(decided, clusters=tuple(assigned[page].canonical for page in pages))
+        return decided
 
     def content_of(self, side: str | Page) -> Content | None:
         """Content of a page, stored (by id) or given; None where its text is not kept."""

@@ -304,6 +304,7 @@ class PairDecision(WithExplanation):
         skipped: methods that give no verdict because a page has too little for them, with the reason; of an explained pair.
         overrides: decisions of people that hold for the pair: one that names both pages, or a chain from the left page to the right one.
         otherwise: the decision without these.
+        clusters: canonical documents of the clusters that the pages are in; of an explained pair of stored pages.
     """
 
     left: str
@@ -318,6 +319,7 @@ class PairDecision(WithExplanation):
     skipped: Mapping[str, str] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     otherwise: PairDecision | None = None
+    clusters: tuple[str, ...] = ()
 
     @property
     def all_verdicts(self) -> tuple[Verdict, ...]:
@@ -333,9 +335,8 @@ class PairDecision(WithExplanation):
         """The same decision seen from the right page (detectors' verdicts are left as they are)."""
         found = replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
         otherwise = self.otherwise and self.otherwise.reversed
-        return replace(
-            found, evidence=turned(self.evidence), overrides=self.overrides[::-1], otherwise=otherwise
-        )
+        found = replace(found, evidence=turned(self.evidence), overrides=self.overrides[::-1])
+        return replace(found, otherwise=otherwise, clusters=self.clusters[::-1])
 
     def overridden(self, overrides: tuple[Override, ...]) -> PairDecision:
         """The same pair as people have decided on it; itself without overrides.

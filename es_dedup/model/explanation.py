@@ -130,6 +130,7 @@ class WithExplanation(WithShares):
     decided_by: str
     overrides: tuple[Any, ...]
     otherwise: Any
+    clusters: tuple[str, ...]
 
     @property
     def explanation(self) -> tuple[str, str, str]:
@@ -172,13 +173,23 @@ def format_number(value: Value) -> str:
 def _outcome(pair: WithExplanation, language: str) -> str:
     """How much of each page stands in the other, and what follows from that."""
     sides = {"left": pair.left, "right": pair.right}
-    outcome = _followed(pair, language, sides)
+    outcome = _by_others(pair, language, sides) or _followed(pair, language, sides)
     if pair.shares is None:
         template = "{outcome}: score {score} for {left} and {right}"
         return translate(language, template, outcome=outcome, score=f"{pair.score:.2f}", **sides)
     share, other = (translate(language, "all") if each >= 1 else percent(each) for each in pair.shares)
     template = "{share} of {left} stands in {right}, {other} of {right} in {left}: {outcome}"
     return translate(language, template, outcome=outcome, share=share, other=other, **sides)
+
+
+def _by_others(pair: WithExplanation, language: str, sides: Mapping[str, str]) -> str:
+    """That other pages keep a pair apart or bring it into one cluster, against its own relation; empty where they do not."""
+    if not pair.clusters or pair.relation.same is (len(set(pair.clusters)) == 1):
+        return ""
+    template = "merged, since both are in the cluster of {first}"
+    if pair.relation.same:
+        template = "not merged, since {left} is in the cluster of {first} and {right} in that of {second}"
+    return translate(language, template, first=pair.clusters[0], second=pair.clusters[1], **sides)
 
 
 def _followed(pair: WithExplanation, language: str, sides: Mapping[str, str]) -> str:

@@ -1,5 +1,6 @@
 """The pipeline on an embedded index: what each call promises, in memory and on a file."""
 
+import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +12,7 @@ from es_dedup.errors import DuplicatePage, OtherRoot, UnknownPage
 from es_dedup.readers import ReadOptions, read_pages
 from tests.samples import edges, partition, story
 from tests.texts import article
+from tests.unit.decision.decision_cases import lines
 
 ALONE = Settings(workers=1)
 
@@ -358,3 +360,26 @@ class TestRoot:
             with pytest.raises(OtherRoot, match="run the command again"):
                 one.record_root(mine.root)
             assert [page.id for page in self.pages(one, days[0])] == [str(days[0].resolve() / "index.txt")]
+
+
+@pytest.mark.parametrize(
+    ("order", "pair", "said"),
+    [
+        ("abc", "bc", "not merged, since b is in the cluster of a and c in that of c"),
+        ("abc", "ab", "merged, since .* are enough"),
+        ("bac", "ac", "merged, since both are in the cluster of b"),
+        ("abc", "ac", "not merged, since .* needed"),
+    ],
+)
+def test_an_explanation_says_what_the_clusters_are(order: str, pair: str, said: str) -> None:
+    """Each page is like the next one, and not like the one after that."""
+    texts = lines(1, 28)
+    pages = {
+        name: Page(id=name, text="".join(texts[4 * place :][:20]), title=texts[8][:10], published=f"2026-01-0{order.index(name) + 1}")
+        for place, name in enumerate("abc")
+    }  # fmt: skip
+    with Deduplicator.open(":memory:", settings=Settings(workers=1)) as dedup:
+        dedup.scan(pages.values())
+        assert re.search(f": {said}", dedup.explain(*pair).explanation[0])
+        assert re.search(f": {said}", dedup.explain(*pair).reversed.reversed.explanation[0])
+        assert not dedup.explain(pair[0], pages[pair[1]]).clusters, "a given page is in no cluster"
