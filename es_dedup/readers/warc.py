@@ -35,6 +35,7 @@ from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from es_dedup.readers.locations import Source
 
@@ -53,6 +54,8 @@ RECORD_TYPES: Final = frozenset({"response", "resource", "conversion"})
 _PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
 """Of records without an answer of a server; crawlers write logs and texts of their own under others."""
 _IN_WACZ: Final = re.compile(r"archive/.*\.warc(\.gz)?", re.DOTALL)
+_IN_MULTI_WACZ: Final = re.compile(rf"{_IN_WACZ.pattern}|.*\.wacz", re.DOTALL)
+HOLDS_NONE: Final = Problem("holds neither archive/*.warc or .warc.gz nor a .wacz file")
 _SCAN_BYTES: Final = 2**20
 _HEAD_BYTES: Final = 4096
 _HEADER_BYTES: Final = 2**16
@@ -112,29 +115,66 @@ def warc_records(source: Source, options: ReadOptions) -> Iterator[Record]:
 
 
 def wacz_records(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """The records of all archives in a WACZ file, which is a zip file of them; of a damaged one what can be unpacked, and a problem.
+    """The records of all archives in a WACZ file, numbered through, and of the WACZ files in it; of what is damaged a problem.
 
-    Each is unpacked into a temporary file: records are read back and forth, which inside a zip file takes long.
+    A WACZ file is a zip file of archives; a large crawl may be packed as one of WACZ files. Each is unpacked into a temporary file: records
+    are read back and forth, which inside a zip file takes long.
 
     Raises:
         OSError, BadZipFile: the file cannot be opened, or is no zip file that can be read.
         MissingExtra: as ``warc_records``.
     """
+    number, empty = 0, True
     with source.open("rb") as file, temporary_folder("wacz") as folder:
+        refuse_packed(file.read(len(_VERSION)))
+        for name, archive in _archives(file, folder):
+            empty, before = False, number
+            if isinstance(archive, Problem):
+                yield Record(None, None, Problem(f"{name}: {archive}"))
+                continue
+            for raw, line, value in warc_records(archive, options):
+                number = before + line if line else number
+                said = Problem(f"{name}: {value}") if isinstance(value, Problem) and value else value
+                yield Record(raw, number if line else None, said)
+    if empty:
+        yield Record(None, None, HOLDS_NONE)
+
+
+def _archives(file: IO[bytes], folder: Path, inside: str = "") -> Iterator[tuple[str, Path | Problem]]:
+    """The archives of a WACZ file, and of those in it, by name; each is unpacked into the folder until the next one, or there is a problem.
+
+    Raises:
+        BadZipFile: see ``wacz_records``.
+    """
+    try:
+        packed = ZipFile(file)
+    except NotImplementedError as error:  # of a later version of the format
+        raise BadZipFile(str(error)) from error
+    # not deeper than one level: a file may hold itself
+    wanted = [
+        each
+        for each in packed.infolist()
+        if (_IN_WACZ if inside else _IN_MULTI_WACZ).fullmatch(each.filename)
+    ]
+    for each in sorted(wanted, key=attrgetter("filename")):
+        name, nested = inside + each.filename, each.filename.endswith(".wacz")
+        unpacked = folder / ("nested" if nested else "archive")
         try:
-            packed = ZipFile(file)
-        except NotImplementedError as error:  # of a later version of the format
-            raise BadZipFile(str(error)) from error
-        archives = [each for each in packed.infolist() if _IN_WACZ.fullmatch(each.filename)]
-        for each in sorted(archives, key=attrgetter("filename")):
-            unpacked = folder / "archive"
-            try:
-                with unpacked.open("wb") as copy, packed.open(each) as archive:
-                    copyfileobj(archive, copy)
-            # RuntimeError: it is encrypted, or packed by an unknown method.
-            except (RuntimeError, *READ_ERRORS) as error:
-                yield Record(None, None, Problem(f"{each.filename}: {plain_problem(error)}"))
-            yield from warc_records(unpacked, options)
+            with unpacked.open("wb") as copy, packed.open(each) as archive:
+                copyfileobj(archive, copy)
+        # RuntimeError: it is encrypted, or packed by an unknown method.
+        except (RuntimeError, *READ_ERRORS) as error:
+            yield name, Problem(plain_problem(error))
+            if nested:
+                continue
+        if not nested:
+            yield name, unpacked
+            continue
+        try:
+            with unpacked.open("rb") as several:
+                yield from _archives(several, folder, f"{name}: ")
+        except BadZipFile as error:
+            yield name, Problem(plain_problem(error))
 
 
 def placed_records(stream: IO[bytes], damage: str, options: ReadOptions) -> Iterator[Record]:

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import random
 import tracemalloc
@@ -18,6 +19,7 @@ from es_dedup.dumps import DumpCopy, filter_dumps
 from es_dedup.errors import InputError
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
+from es_dedup.readers.warc import HOLDS_NONE
 
 brotli = pytest.importorskip("brotli")
 
@@ -362,8 +364,43 @@ def test_archives_of_a_wacz_file_are_read(tmp_path: Path, packing: int) -> None:
     pages, failures = read(tmp_path)
     assert [page.id for page in pages] == ["http://a/1", "http://a/2", "http://a/3"]
     assert not failures
-    path.write_bytes(path.read_bytes()[:200])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200])
     assert [str(each) for each in read(path)[1]] == [f"{path}: cannot be read: File is not a zip file"]
+    path.write_bytes(gzip.compress(whole))
+    assert [str(each) for each in read(path)[1]] == [
+        f"{path}: cannot be read: it is compressed twice: unpack it once, then read that"
+    ]
+
+
+def test_files_of_a_wacz_file_are_read_one_level_deep_with_their_records_in_one_count(tmp_path: Path) -> None:
+    """Crawlers pack the files of a large crawl into one more; a file that holds itself ends."""
+    path = tmp_path / "crawl.wacz"
+    broken = record("http://a/broken", b"\xff", "Content-Type: text/html\r\nContent-Encoding: snappy")
+
+    def packed(archives: dict[str, bytes]) -> bytes:
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as made:
+            for name, archive in archives.items():
+                made.writestr(name, archive)
+        return content.getvalue()
+
+    inner = packed({
+        "archive/1.warc": record("http://a/1", b"<p>one") + broken,
+        "archive/2.warc": record("http://a/2", b"<p>two") + broken,
+        "third.wacz": packed({"archive/1.warc": record("http://a/3", b"<p>three")}),
+    })  # fmt: skip
+    path.write_bytes(packed({"a.wacz": inner, "archive/0.warc": broken, "b.wacz": inner[:300]}))
+    pages, failures = read(path)
+    assert [page.id for page in pages] == ["http://a/1", "http://a/2"]
+    assert [(each.line, each.problem.partition(": http")[0]) for each in failures] == [
+        (2, "a.wacz: archive/1.warc"),
+        (4, "a.wacz: archive/2.warc"),
+        (5, "archive/0.warc"),
+        (None, "b.wacz: cannot be read: File is not a zip file"),
+    ]
+    path.write_bytes(packed({"pages/pages.jsonl": b"{}"}))
+    assert [each.problem for each in read(path)[1]] == [HOLDS_NONE]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

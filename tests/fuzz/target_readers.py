@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -179,6 +180,17 @@ def _warc_record(rng: random.Random) -> bytes:
     return gzip.compress(made) if rng.random() < 0.3 else made
 
 
+def wacz(rng: random.Random) -> bytes:
+    """A zip file of archives and of such files, some of them damaged."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as packed:
+        for number in range(rng.randrange(3)):
+            name = rng.choice(("archive/{}.warc", "archive/{}.warc.gz", "{}.wacz", "pages/{}.jsonl"))
+            data = wacz(rng) if name.endswith(".wacz") else warc(rng)
+            packed.writestr(name.format(number), data if rng.random() < 0.8 else damaged(rng, data))
+    return content.getvalue()
+
+
 def page_file(rng: random.Random) -> bytes:
     """A page or a text."""
     text = rng.choice(texts()).encode(rng.choice(("utf-8", "gb18030", "utf-16", "latin-1")), "replace")
@@ -302,6 +314,7 @@ TARGETS: Final = (
     Target("read-tsv", lambda rng: given(rng, partial(table, delimiter="\t"), ".tsv"), read, 30_000),
     Target("read-parquet", lambda rng: given(rng, parquet, ".parquet"), read, 40_000),
     Target("read-warc", lambda rng: given(rng, warc, ".warc", ".warc.gz"), read, 60_000),
+    Target("read-wacz", lambda rng: given(rng, wacz, ".wacz"), read, 20_000),
     Target(
         "read-page", lambda rng: given(rng, page_file, ".html", ".htm", ".xhtml", ".txt", ".md"), read, 30_000
     ),
