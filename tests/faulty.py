@@ -10,7 +10,7 @@ from typing import Any
 from celery.signals import task_postrun
 from es_dedup_tasks import main
 
-from es_dedup.maintenance import backfill, documents
+from es_dedup.maintenance.context import MaintenanceContext
 
 if CLOCK := float(os.environ.get("FAULTY_CLOCK", "0")):  # seconds by which this machine's clock is wrong
     _right = time.time
@@ -38,7 +38,7 @@ def _deadly(documents: Sequence[Any]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-_store, _decide = backfill.store_features, documents.ingest_documents
+_store, _decide = MaintenanceContext.store_features, MaintenanceContext.ingest_documents
 
 
 def _store_features(context: Any, fields: Any, documents: Sequence[Any]) -> Any:
@@ -51,6 +51,5 @@ def _ingest_documents(context: Any, fields: Any, documents: Sequence[Any], *, ag
     return _decide(context, fields, documents, again=again)
 
 
-backfill.store_features = _store_features
-setattr(backfill, "ingest_documents", _ingest_documents)  # noqa: B010 - a name that it only imports
-documents.ingest_documents = _ingest_documents
+setattr(MaintenanceContext, "store_features", _store_features)  # noqa: B010 - a method
+setattr(MaintenanceContext, "ingest_documents", _ingest_documents)  # noqa: B010

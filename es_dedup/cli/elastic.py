@@ -22,7 +22,6 @@ from es_dedup.index.jobs import Job, JobState
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance import attach as attaching
 from es_dedup.maintenance import audit as auditing
-from es_dedup.maintenance import documents
 from es_dedup.maintenance import purge as purging
 from es_dedup.maintenance import reindex as reindexing
 from es_dedup.maintenance.runner import KINDS, Runner, preview, run_follow, start_follow
@@ -459,10 +458,10 @@ def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None
     """
     with session.site() as site:
         if inline:
-            replayed = documents.replay(site, ids)
+            replayed = site.replay(ids)
         else:
             with session.dispatcher() as dispatcher:
-                replayed = documents.replay(site, ids, send=dispatcher.ingest)
+                replayed = site.replay(ids, send=dispatcher.ingest)
         left = site.jobs.count_dead()
     session.output.result({"replayed": replayed, "dead": left})
 
@@ -470,5 +469,5 @@ def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None
 def drop(session: Session, ids: Ids = None) -> None:
     """Delete dead letters; their documents have no `dedup` field until they are changed or backfilled."""
     with session.site() as site:
-        dropped = site.jobs.drop_dead(documents.dead_letters(site, ids))
+        dropped = site.jobs.drop_dead(site.dead_letters(ids))
     session.output.result({"dropped": dropped})

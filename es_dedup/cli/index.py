@@ -94,9 +94,7 @@ def _removed(
     if dry_run:
         return dedup.would_remove([*ids, *(dedup.pages_before(first_day) if first_day else ())])
     if attached:
-        from es_dedup.maintenance.documents import remove_pages
-
-        report, _ = remove_pages(attached, ids)
+        report, _ = attached.remove_pages(ids)
         removed = attached.documents_of(name for name in ids if name not in report.unknown)
         refused = attached.source_index.write_dedup_fields(dict.fromkeys(removed)).failed
         attached.put_dead_letters(refused, "update")

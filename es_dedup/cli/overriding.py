@@ -120,7 +120,7 @@ def import_(session: Session, source: str) -> None:
 
 def _change(session: Session, change: Callable[[Deduplicator], OverrideReport]) -> None:
     """Change overrides of an index that is there, with the documents of attached indices, and show what changed."""
-    from es_dedup.maintenance.documents import overridden
+    from es_dedup.maintenance.context import overridden
 
     output = session.output
     session.read(quiet=True).close()

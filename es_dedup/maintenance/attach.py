@@ -14,7 +14,6 @@ from es_dedup.errors import ConfigError, PreflightFailed
 from es_dedup.index.jobs import JobState
 from es_dedup.index.source_index import SourceDocument, SourceFields, index_of
 from es_dedup.maintenance.context import Attachment, MaintenanceContext, save_attachments
-from es_dedup.maintenance.documents import remove_pages
 from es_dedup.model.batches import chunked
 from es_dedup.model.values import plain_value, value_of
 
@@ -175,7 +174,7 @@ def detach(
             report = context.source_index.write_dedup_fields(dict.fromkeys(some))
             changed += report.changed
             failed += len(report.failed)
-        remove_pages(context, some, leave=leaving)
+        context.remove_pages(some, leave=leaving)
     save_attachments(context.index, rest)
     return Detached(changed, len(pages), failed)
 

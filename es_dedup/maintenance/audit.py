@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.index.source_index import dedup_fields_of_groups, index_of
-from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.documents import (
-    GROUP_PAGES,
-    forget_gone,
-    ingest,
-    recluster_documents,
-    remove_pages,
-    update_dedup_fields,
-)
+from es_dedup.maintenance.context import GROUP_PAGES
 from es_dedup.maintenance.status import AUDIT
 from es_dedup.model.batches import chunked, chunked_by_size
 from es_dedup.model.plain import plain_fields
@@ -172,7 +164,7 @@ def _look_at_documents(
     found["undecided"] += (name for name in waiting if name not in dead)
     found["unknown"] += (name for name in ids if name not in assigned and name not in dead)
     late = {
-        *outdated(context, fields, documents),
+        *context.outdated(fields, documents),
         *(name for name in ids if name in assigned and assigned[name].outdated),
     }
     found["outdated"] += sorted(late - dead)
@@ -191,15 +183,15 @@ def _repair(context: MaintenanceContext, audit: Audit, *, force: bool) -> None:
     if found["unprepared"]:
         context.source_index.prepare(found["unprepared"])
     for ids in batches("orphans"):
-        repaired.update(forget_gone(context, ids))
+        repaired.update(context.forget_gone(ids))
     for ids in batches("not_stored"):
-        repaired.update(remove_pages(context, ids)[1])
+        repaired.update(context.remove_pages(ids)[1])
         context.index.delete_many(ids)
     if any(found[kind] for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
-        repaired.update(recluster_documents(context))
+        repaired.update(context.recluster_documents())
         repaired["reclustered"] += 1
     for ids in batches("unknown", "undecided", "outdated", "not_stored"):
-        repaired.update(ingest(context, ids, again=True))
+        repaired.update(context.ingest(ids, again=True))
     if not repaired["reclustered"]:
         for ids in batches("overwritten"):
-            repaired.update(update_dedup_fields(context, ids))
+            repaired.update(context.update_dedup_fields(ids))

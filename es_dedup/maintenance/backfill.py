@@ -13,23 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
-from es_dedup.batch.featurise import changed
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.refresh import refresh_is_due
 from es_dedup.batch.whole_corpus import recluster
 from es_dedup.errors import ConfigError, NotAttached
 from es_dedup.index.source_index import Shard, SourceDocument, SourceFields, index_of
 from es_dedup.maintenance.attach import check_fields
-from es_dedup.maintenance.context import MaintenanceContext, pages_of
-from es_dedup.maintenance.documents import (
-    GROUP_PAGES,
-    forget_gone,
-    ingest,
-    ingest_documents,
-    read_documents,
-    refresh_statistics,
-    update_all_dedup_fields,
-)
+from es_dedup.maintenance.context import GROUP_PAGES, MaintenanceContext
 from es_dedup.maintenance.follow import Positions, changes
 from es_dedup.maintenance.stage import (
     PartitionPlan,
@@ -96,38 +86,9 @@ def _work_features(context: MaintenanceContext, _job: Job, part: Partition) -> I
         for documents in context.source_index.scan(shard, names, above=above, to=work["to"], batch=batch):
             yield documents, documents[-1].seq_no
 
-    return process_batches(context, part, "features", SourceFields(**work["fields"]), read, store_features)
-
-
-def store_features(
-    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
-) -> Mapping[str, int]:
-    """Write the features of some documents; those that are stored with the same content are passed over.
-
-    Returns:
-        Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
-    """
-    pages, problems = pages_of(fields, documents)
-    chunk = context.decider.featurise(pages)
-    failed = {**problems, **chunk.failed}
-    stored = context.index.get_many(chunk.records.ids)
-    chunk, unchanged = changed(chunk, stored)
-    if chunk.records.ids:
-        failed.update(context.index.put_batch(chunk.records))
-        if replaced := [name for name in chunk.records.ids if name in stored]:
-            context.index.drop_edges(replaced)
-    context.put_dead_letters(failed, "features")
-    counts = Counter(stored=len(chunk.records.ids), unchanged=unchanged, dead=len(failed))
-    counts["skipped"] = sum(map(bool, chunk.records.skipped))
-    return counts
-
-
-def outdated(
-    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
-) -> dict[str, int]:
-    """Sequence numbers, by page id, of documents whose features are stored and are not those of what they hold now."""
-    late = context.decider.changed(pages_of(fields, documents).pages)
-    return {each.key.page_id: each.seq_no for each in documents if each.key.page_id in late}
+    return process_batches(
+        context, part, "features", SourceFields(**work["fields"]), read, context.store_features
+    )
 
 
 def _plan_ignored(context: MaintenanceContext, _job: Job) -> list[PartitionPlan]:
@@ -142,8 +103,8 @@ def _work_ignored(context: MaintenanceContext, _job: Job, part: Partition) -> It
     for records in context.index.scan(after=part.checkpoint, batch=batch_of(context, part)):
         counts: Counter[str] = Counter()
         fields_of_page = context.fields_of(each.page_id for each in records if each.site in sites)
-        for fields, _, documents in read_documents(context, fields_of_page):
-            counts.update(store_features(context, fields, list(documents.values())))
+        for fields, _, documents in context.read_documents(fields_of_page):
+            counts.update(context.store_features(fields, list(documents.values())))
         yield Step(records[-1].page_id, len(records), counts)
 
 
@@ -178,10 +139,8 @@ def _work_waiting(context: MaintenanceContext, _job: Job, part: Partition) -> It
             if not met:
                 return
 
-    def decide(
-        context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
-    ) -> Mapping[str, int]:
-        return {**ingest_documents(context, fields, documents, again=True), "waited": len(documents)}
+    def decide(fields: SourceFields, documents: Sequence[SourceDocument]) -> Mapping[str, int]:
+        return {**context.ingest_documents(fields, documents, again=True), "waited": len(documents)}
 
     return process_batches(context, part, "waiting", SourceFields(**part.work["fields"]), read, decide)
 
@@ -211,7 +170,7 @@ def _work_named(context: MaintenanceContext, job: Job, part: Partition) -> Itera
         done += 1
         yield Step(done, 1, {"dead": 1})
     for some in chunked(page_ids[done:], batch_of(context, part)):
-        counts = ingest(context, some, again=repeats(part))
+        counts = context.ingest(some, again=repeats(part))
         done += len(some)
         yield Step(done, len(some), counts)
 
@@ -261,7 +220,7 @@ def settings_of(context: MaintenanceContext, job: Job) -> Settings:
 
 def _work_update(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
     """The ``dedup`` fields of some hundred pages at a time; the checkpoint is a cluster id."""
-    for last, pages, counts in update_all_dedup_fields(context, part.checkpoint):
+    for last, pages, counts in context.update_all_dedup_fields(part.checkpoint):
         yield Step(last, pages, counts)
 
 
@@ -301,7 +260,7 @@ def _work_remaining(context: MaintenanceContext, _job: Job, part: Partition) -> 
             if alive := [each for each in documents if each.key.page_id not in dead]:
                 yield alive, checkpoint
 
-    decide = partial(ingest_documents, again=repeats(part))
+    decide = partial(context.ingest_documents, again=repeats(part))
     yield from process_batches(context, part, "remaining", fields, read, decide)
     if part.work.get("positions") is None:
         return
@@ -310,7 +269,7 @@ def _work_remaining(context: MaintenanceContext, _job: Job, part: Partition) -> 
     for documents in _outdated_since(context, index, fields, positions, batch):
         alive = [each for each in documents if each.key.page_id not in dead]
         # before the position, which says that they are done
-        counts = decide(context, fields, alive)
+        counts = decide(fields, alive)
         yield Step(positions.model_dump(mode="json"), len(alive), counts)
 
 
@@ -329,7 +288,7 @@ def _outdated_since(
         suspects: dict[str, int] = {}
         writes = context.source_index.writes([index])
         for each in changes(context, {index: fields}, positions, writes, batch=batch):
-            suspects |= outdated(context, fields, each.documents)
+            suspects |= context.outdated(fields, each.documents)
             positions.advance(index, each.shard, each.history, each.reached)
             if not suspects or len(suspects) >= batch:
                 yield (documents := outdated_after_pause(context, fields, suspects))
@@ -357,7 +316,7 @@ def outdated_after_pause(
         for each in context.source_index.read(list(suspects), fields.names).values()
         if each.seq_no == suspects[each.key.page_id]
     ]
-    late = outdated(context, fields, documents)
+    late = context.outdated(fields, documents)
     return [each for each in documents if each.key.page_id in late]
 
 
@@ -365,7 +324,7 @@ def _work_orphans(context: MaintenanceContext, _job: Job, part: Partition) -> It
     """Pages whose document was deleted meanwhile, also after its cluster was written; the checkpoint is a page id."""
     for records in context.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
         ids = [record.page_id for record in records]
-        yield Step(ids[-1], len(ids), forget_gone(context, ids))
+        yield Step(ids[-1], len(ids), context.forget_gone(ids))
 
 
 def _plan_statistics(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
@@ -377,7 +336,7 @@ def _plan_statistics(context: MaintenanceContext, job: Job) -> list[PartitionPla
 def _work_statistics(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
     """Statistics of all documents, and the clusters that they change, in one step; its checkpoint says that it was done."""
     if part.checkpoint is None:
-        yield Step(1, part.total, refresh_statistics(context))
+        yield Step(1, part.total, context.refresh_statistics())
 
 
 FEATURES: Final = Stage("features", _plan_features, _work_features)

@@ -20,8 +20,7 @@ from pydantic import BaseModel, Field, RootModel
 from es_dedup.errors import reading_stored
 from es_dedup.index.closing import on_error
 from es_dedup.index.source_index import Shard, ShardWrites, SourceDocument, SourceFields
-from es_dedup.maintenance.context import MaintenanceContext, pages_of
-from es_dedup.maintenance.documents import FOLLOWING, forget_gone, ingest_documents, tend_statistics
+from es_dedup.maintenance.context import FOLLOWING, MaintenanceContext, pages_of
 from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up, repeats
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ class DeletionWatch(BaseModel):
                     ids = [record.page_id for record in records if record.page_id.startswith(head)]
                     if ids:
                         self.after = ids[-1]
-                        yield len(ids), forget_gone(context, ids)
+                        yield len(ids), context.forget_gone(ids)
                         if time.monotonic() > end:
                             return
                     if len(ids) < len(records):
@@ -350,7 +349,7 @@ class _Follower:
         """Learn statistics again for what was followed, ``now`` or at the interval of the checks that workers make."""
         interval = self._context.settings.maintenance.recheck_seconds
         if now or (interval and time.monotonic() - self._tended >= interval):
-            counts = tend_statistics(self._context, changed=self._decided and now)
+            counts = self._context.tend_statistics(changed=self._decided and now)
             if counts is not None:
                 yield self.state.step(0, counts)
                 self._decided = False
@@ -429,7 +428,7 @@ class _Follower:
             yield state.step()
         context.source_index.remember(documents)
         with on_error(context.source_index.forget_index, found.index):
-            counts = ingest_documents(context, found.fields, documents, again=repeats(self._part))
+            counts = context.ingest_documents(found.fields, documents, again=repeats(self._part))
         self.busy |= bool(documents)
         self._decided |= bool(documents)
         state.positions.advance(found.index, found.shard, found.history, found.reached)

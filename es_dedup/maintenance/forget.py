@@ -10,7 +10,6 @@ from es_dedup.batch.stored_pages import ForgetReport, erase
 from es_dedup.batch.stored_pages import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
-from es_dedup.maintenance.documents import update_dedup_fields
 from es_dedup.maintenance.reindex import PREVIOUS
 from es_dedup.maintenance.runner import parts_by_stage
 
@@ -54,7 +53,7 @@ def forget_pages(
     # pages of clusters that have the id of a page
     named = {each.page_id for group in context.index.members(page_ids).values() for each in group}
     erased = (dedup := context.dedup).forget(page_ids)
-    update_dedup_fields(context, (named | dedup.changed).difference(page_ids))
+    context.update_dedup_fields((named | dedup.changed).difference(page_ids))
     with _previous(context) as previous:
         if previous is not None:
             with previous.writing():

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.source_index import DEDUP, dedup_fields_of_groups, documents_of, index_of
-from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.documents import GROUP_PAGES, forget_gone
+from es_dedup.maintenance.context import GROUP_PAGES
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
 
@@ -125,7 +124,7 @@ class _Purge:
         for some in chunked(copies, BATCH):
             gone += self._delete({name: copies[name] for name in some})
         if gone:
-            forget_gone(self.context, gone)
+            self.context.forget_gone(gone)
 
     def _delete(self, copies: Mapping[str, DedupField]) -> list[str]:
         """Page ids of copies whose documents are not there any more; none on a dry run."""
@@ -186,7 +185,7 @@ class _Purge:
             elif not (document.dedup or {}).get("canonical"):  # of no attached index
                 found.add(document.key.page_id)
         for fields, some in by_fields.items():
-            found.update(outdated(self.context, fields, some))
+            found.update(self.context.outdated(fields, some))
         return found
 
 

@@ -20,9 +20,8 @@ from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import sample
-from es_dedup.maintenance.backfill import outdated, outdated_after_pause
+from es_dedup.maintenance.backfill import outdated_after_pause
 from es_dedup.maintenance.context import load_attachments, open_context, save_attachments
-from es_dedup.maintenance.documents import gone
 from es_dedup.maintenance.follow import follow, note_positions
 from es_dedup.maintenance.runner import KINDS, Runner
 
@@ -100,7 +99,7 @@ def reindex(
             _run(new, "refill", report_progress)
             report_progress("taking in later writes")
             for records in new.index.scan(batch=BATCH):  # whose document was deleted meanwhile
-                if removed := gone(new, [record.page_id for record in records]):
+                if removed := new.gone([record.page_id for record in records]):
                     new.dedup.remove(removed)
             for _ in range(ROUNDS):
                 if follow(new) <= FEW:
@@ -230,7 +229,7 @@ def _sampled(context: MaintenanceContext) -> int:
     compared = 0
     for index, fields in context.indices().items():
         found = list(sample(context, index, fields.names, SAMPLES))
-        for other in outdated_after_pause(context, fields, outdated(context, fields, found)):
+        for other in outdated_after_pause(context, fields, context.outdated(fields, found)):
             raise NotVerified(f"features of {other.key.page_id} are not those of its document")
         compared += len(found)
     return compared

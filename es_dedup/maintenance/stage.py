@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
 
     Observer: TypeAlias = Callable[[str, Mapping[str, int], float], None]
-    Process: TypeAlias = Callable[
-        [MaintenanceContext, SourceFields, Sequence[SourceDocument]], Mapping[str, int]
-    ]
+    Process: TypeAlias = Callable[[SourceFields, Sequence[SourceDocument]], Mapping[str, int]]
     Batches: TypeAlias = Iterable[tuple[Sequence[SourceDocument], Any]]
 
 
@@ -110,7 +108,7 @@ def process_batches(
             give_up(context, part, task, documents[0].key.page_id)
             yield Step(checkpoint, 1, {"dead": 1})
     for documents, after in read(fields.names, checkpoint):
-        yield Step(after, len(documents), process(context, fields, documents))
+        yield Step(after, len(documents), process(fields, documents))
 
 
 def throttle(rate: float | None, done: int, took: float) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.batch.overrides import PAGES
 from es_dedup.errors import DedupError
-from es_dedup.maintenance.documents import overridden
+from es_dedup.maintenance.context import overridden
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind, OverrideReport
 from es_dedup.model.plain import plain

@@ -11,7 +11,6 @@ from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import MaintenanceContext, open_context
-from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner, new_id, preview
 from es_dedup.maintenance.status import JobStatus, job_status
 from es_dedup.serve.problems import NotOnThisIndex
@@ -201,7 +200,7 @@ class Jobs:
 
     def _replay(self, page_ids: Sequence[str]) -> Mapping[str, int]:
         with open_context(self._place, self._settings) as site:
-            replayed = replay(site, page_ids)
+            replayed = site.replay(page_ids)
             return {"replayed": replayed, "dead": site.jobs.count_dead()}
 
     def _note(self, job_id: str, **changes: Any) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, UnknownJob
-from es_dedup.maintenance.documents import finish_overrides, tend_statistics
 from es_dedup.maintenance.runner import KINDS, Runner, Turn, start_recheck, start_recluster
 from es_dedup.maintenance.status import BEAT
 from es_dedup_tasks.dispatch import depths, opener, send, sent_now
@@ -50,9 +49,9 @@ def register(app: Celery, place: str, settings: Settings) -> None:
     @app.task(name="es_dedup.recheck")  # type: ignore[untyped-decorator]
     def recheck() -> None:
         """Have documents that still wait decided on when no job is about them; finish changes of overrides; let statistics follow."""
-        finish_overrides(context())
+        context().finish_overrides()
         send_job(start_recheck(context()))
-        tend_statistics(context())
+        context().tend_statistics()
 
     @app.task(name="es_dedup.recluster")  # type: ignore[untyped-decorator]
     def recluster() -> None:

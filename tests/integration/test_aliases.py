@@ -14,7 +14,6 @@ from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
-from es_dedup.maintenance.documents import ingest
 from es_dedup.maintenance.purge import purge
 from es_dedup.maintenance.runner import Runner, run_follow, start_follow
 from tests.hooked import FIELDS, Inline, action_of, clusters, dedup_fields, five
@@ -311,7 +310,7 @@ def test_an_index_of_two_targets_is_read_by_the_fields_of_one(
         assert site.indices() == site.indices(f"{name}-0*") == read
         assert [*site.fields_of(ids).values()] == [*read.values()]
         run(site, "backfill")
-        ingest(site, [f"{index}/{key}" for key in sources], again=True)
+        site.ingest([f"{index}/{key}" for key in sources], again=True)
         assert audit(site).clean
         client.indices.close(index=index)
         assert detach(site, index if exact else alias, force=True).removed == 0, "it is of the pattern, too"

@@ -19,11 +19,9 @@ from es_dedup.clustering.upkeep import update_clusters
 from es_dedup.errors import IndexUnavailable, NotAttached
 from es_dedup.index.jobs import Job, JobState
 from es_dedup.index.source_index import DedupField
-from es_dedup.maintenance import follow
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
-from es_dedup.maintenance.documents import ingest_documents, update_all_dedup_fields
 from es_dedup.maintenance.follow import Positions, changes
 from es_dedup.maintenance.runner import Runner, _Lease, start_follow, start_recluster
 from es_dedup.maintenance.status import FOLLOW, follow_status, last_times, overdue, site_status
@@ -113,7 +111,7 @@ def test_documents_follow_the_clusters_that_are_made_after_a_death() -> None:
                     load_constraints(site.index),
                 )
                 site.index.assign_many(alone.assignments)
-            assert sum(pages for _, pages, _ in update_all_dedup_fields(site)) == len(given)
+            assert sum(pages for _, pages, _ in site.update_all_dedup_fields()) == len(given)
             follow_once(site)  # these writes are nothing new any more
             is_clean(site)
             site.index.set_note(CLUSTERS_PENDING, "1")
@@ -261,13 +259,14 @@ def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
 ) -> None:
     given = pages(12)
     bad = list(given)[7]
+    decide = MaintenanceContext.ingest_documents
 
     def failing(context: Any, fields: Any, found: Any, *, again: bool) -> Mapping[str, int]:
         if any(each.key.id == bad for each in found):
             raise RuntimeError("it cannot be read")
-        return ingest_documents(context, fields, found, again=again)
+        return decide(context, fields, found, again=again)
 
-    monkeypatch.setattr(follow, "ingest_documents", failing)
+    monkeypatch.setattr(MaintenanceContext, "ingest_documents", failing)
     with source_index(given) as (client, name), attached(name, settings(max_attempts=3, batch=4)) as site:
         job, _ = start_follow(site, once=True)
         failures = 0

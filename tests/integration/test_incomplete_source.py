@@ -15,7 +15,6 @@ from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
-from es_dedup.maintenance.documents import ingest, replay
 from es_dedup.maintenance.reindex import abandon, reindex
 from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, settings
@@ -133,7 +132,7 @@ def reindexed(site: MaintenanceContext) -> None:
 def replayed(site: MaintenanceContext) -> None:
     index = next(iter(site.indices()))
     site.jobs.put_dead_letters([DeadLetter(f"{index}/0", "ingest", "", 1, 0)])
-    replay(site)
+    site.replay()
     (letter,) = site.jobs.dead()
     raise SourceIncomplete(index, letter.error)
 
@@ -142,7 +141,7 @@ WRITERS: dict[str, Callable[[MaintenanceContext], Any]] = {
     "backfill": lambda site: run(site, "backfill"),
     "recluster": lambda site: run(site, "recluster"),
     "repair": lambda site: audit(site, repair=True, force=True),
-    "ingest": lambda site: ingest(site, [f"{index}/0" for index in site.indices()]),
+    "ingest": lambda site: site.ingest([f"{index}/0" for index in site.indices()]),
     "detach": lambda site: detach(site, site.attachments[0].target, force=True),
     "reindex": reindexed,
     "replay": replayed,

@@ -14,7 +14,7 @@ import pytest
 from es_dedup.errors import UnknownJob
 from es_dedup.index.jobs import DeadLetter, JobState
 from es_dedup.index.source_index import SourceDocument
-from es_dedup.maintenance import documents
+from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.runner import Runner, start_follow, start_ingest, start_recheck
 from es_dedup.maintenance.status import BEAT, job_status
 from tests.commands import ran
@@ -178,14 +178,14 @@ def test_pages_that_are_named_are_decided_on_once_and_the_job_is_removed(
     with source_index(given) as (_, name), attached(name, settings(max_attempts=3, batch=8)) as site:
         ids = [f"{name}/{key}" for key in given]
         bad = ids[5]
-        decide = documents.ingest_documents
+        decide = MaintenanceContext.ingest_documents
 
         def failing(context: Any, fields: Any, found: Sequence[SourceDocument], *, again: bool) -> Any:
             if any(each.key.page_id == bad for each in found):
                 raise RuntimeError("it cannot be read")
             return decide(context, fields, found, again=again)
 
-        monkeypatch.setattr(documents, "ingest_documents", failing)
+        monkeypatch.setattr(MaintenanceContext, "ingest_documents", failing)
         monkeypatch.setattr("es_dedup.maintenance.backfill.NAMED_PAGES", 10)
         runner = Runner(site)
         job = start_ingest(site.jobs, [*ids, "another-index/1"])

@@ -15,7 +15,6 @@ from es_dedup.maintenance.attach import REWRITING, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.backfill import FEATURES, UPDATE
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.documents import finish_clusters
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import KINDS, Runner, preview
 from es_dedup.maintenance.status import job_status
@@ -194,7 +193,7 @@ def test_the_next_writer_finishes_a_repair_that_died_before_the_documents(
             patched.setattr(type(site.source_index), "write_dedup_fields", _die)
             with pytest.raises(KeyboardInterrupt):
                 audit(site, repair=True)
-        assert finish_clusters(site)["updated"] == 2
+        assert site.finish_clusters()["updated"] == 2
         assert audit(site).as_dict()["found"] == {}
         assert set(canonical_counts(client, name).values()) == {1}
 

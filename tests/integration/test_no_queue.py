@@ -12,7 +12,6 @@ import redis
 
 from es_dedup.index.jobs import DeadLetter, JobState
 from es_dedup.maintenance.context import MaintenanceContext
-from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner
 from scripts.serversupport.running import free_ports
 from tests.processes import PROGRAM, ended
@@ -80,7 +79,7 @@ def test_a_replay_that_is_cut_off_removes_the_letters_that_were_sent_and_keeps_t
             sent.extend(page_ids)
 
         with pytest.raises(ConnectionError):
-            replay(site, send=send)
+            site.replay(send=send)
         assert {letter.page_id for letter in site.jobs.dead()} == {each.page_id for each in many} - set(sent)
         assert len(sent) == 100
 
@@ -91,7 +90,7 @@ def test_a_letter_that_a_worker_has_written_again_stays() -> None:
         old = DeadLetter(f"{name}/a", "ingest", "it failed", 3, 1)
         new = DeadLetter(f"{name}/a", "ingest", "it failed again", 3, 2)
         site.jobs.put_dead_letters([old])
-        assert replay(site, send=lambda _: site.jobs.put_dead_letters([new])) == 1
+        assert site.replay(send=lambda _: site.jobs.put_dead_letters([new])) == 1
         assert site.jobs.dead() == [new]
 
 

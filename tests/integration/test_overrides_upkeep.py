@@ -10,8 +10,7 @@ from es_dedup import Deduplicator
 from es_dedup.errors import ConfigError
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import MaintenanceContext, open_context
-from es_dedup.maintenance.documents import finish_overrides, overridden
+from es_dedup.maintenance.context import MaintenanceContext, open_context, overridden
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideReport
@@ -33,7 +32,7 @@ def change_overrides(
     site: MaintenanceContext, change: Callable[[Deduplicator], OverrideReport]
 ) -> tuple[OverrideReport, Mapping[str, int]]:
     """What ``overridden`` does with an open site: the report, and counts of documents."""
-    return change(site.dedup), finish_overrides(site)
+    return change(site.dedup), site.finish_overrides()
 
 
 def agreed(client: Elasticsearch, name: str, site: MaintenanceContext) -> None:
@@ -114,12 +113,12 @@ def test_documents_follow_although_the_process_was_stopped(
         assert audit(site).as_dict()["found"] != {} or dies == "before clusters"
         with Deduplicator.open(site.place, settings=settings()) as dedup:
             if dies == "before documents":
-                finish_overrides(site)
+                site.finish_overrides()
                 assert audit(site).as_dict()["found"] == {}
                 assert dedup_field(client, name, FIRST)["cluster_size"] == 1
             overridden(dedup, site.place, settings(), lambda to: to.override_same(copy, other, **WHY))
         agreed(client, name, site)
-        assert finish_overrides(site) == {}
+        assert site.finish_overrides() == {}
 
 
 def _stop(*_: Any, **__: Any) -> None:

@@ -165,7 +165,7 @@ def test_an_interrupted_run_goes_on(site: Site, tmp_path: Path, monkeypatch: pyt
     client, name, context = site
     before, paths = whole(client, name), (tmp_path / "first", tmp_path / "second")
     with monkeypatch.context() as patched:
-        patched.setattr("es_dedup.maintenance.purge.forget_gone", _interrupt)
+        patched.setattr("es_dedup.maintenance.context.MaintenanceContext.forget_gone", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             purge(context, name, paths[0], dry_run=False, force=True)
     done = purge(context, name, paths[1], dry_run=False, force=True)

@@ -19,7 +19,6 @@ from es_dedup.index.factory import open_index
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.backfill import CLUSTER
-from es_dedup.maintenance.documents import tend_statistics
 from es_dedup.maintenance.runner import KINDS, Runner, start_follow
 from es_dedup.settings.recorded import STATISTICS, pages_learned
 from tests.hooked import FIELDS, action_of, clusters
@@ -173,6 +172,6 @@ def test_statistics_follow_what_is_written_during_a_backfill_and_after_it() -> N
         assert clusters(client, name) == scanned(now, name)
         put(client, name, {page.id: action_of(page, name)["_source"] for page in then[200:]})
         runner.run(start_follow(site, once=True)[0].id)
-        assert tend_statistics(site) is None, "following has let statistics follow"
+        assert site.tend_statistics() is None, "following has let statistics follow"
         assert clusters(client, name) == scanned([*now, *then[200:]], name)
         assert audit(site).clean

@@ -14,7 +14,6 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.documents import remove_pages
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import Settings
@@ -136,7 +135,7 @@ def test_pages_that_are_removed_during_a_reindex_leave_their_clusters_whole() ->
 
         def delete(moment: str, ids: list[str]) -> None:
             with open_context(place, NEW if moment == "stage update" else OLD) as site:
-                removed, _ = remove_pages(site, ids_of(ids, name))
+                removed, _ = site.remove_pages(ids_of(ids, name))
             assert removed.removed == AT_A_TIME
             bulk(client, deletes(ids, name), refresh=True)
 

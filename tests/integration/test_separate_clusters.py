@@ -12,7 +12,6 @@ from es_dedup.index import factory
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.documents import remove_pages
 from es_dedup.settings import Settings, load_settings
 from scripts.serversupport.nodes import WORKER
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
@@ -69,7 +68,7 @@ def test_hook_jobs_and_audit(place: str, documents: Elasticsearch) -> None:
         run(site, "backfill")
         run(site, "recluster")
         assert audit(site).clean
-        remove_pages(site, [f"{INDEX}/story-3"])
+        site.remove_pages([f"{INDEX}/story-3"])
         assert site.index.count() == 5
         assert audit(site, repair=True).repaired
         detach(site, INDEX, force=True)
