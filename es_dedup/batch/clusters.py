@@ -13,8 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
-from es_dedup.clustering.repair import Change, same_neighbours
-from es_dedup.clustering.upkeep import update_clusters
+from es_dedup.clustering.constraints import ClusterRules
+from es_dedup.clustering.repair import Change, same_neighbours, update_clusters
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
 from es_dedup.index.port import ATTACHMENTS, NO_NOTES, ClusterUpdates, Index, Notes
 from es_dedup.model import Edge, Relation
@@ -228,11 +228,11 @@ def repair_around(
         Pages whose place has changed, with those that were in clusters with them before; and how many clusters have changed.
     """
     before = index.assignments(touched)
-    constraints = load_constraints(index)
+    rules = ClusterRules(settings.cluster, load_constraints(index))
     pages, clusters = set[str](), set[str]()
 
     def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
-        change = update_clusters(index, some, settings.cluster, constraints)
+        change = update_clusters(index, some, rules)
         pages.update(pages_of(index, change))
         index.assign_many(still_outdated(index, change, decided))
         clusters.update((each.cluster_id for each in change.assignments), change.retired)

@@ -17,7 +17,8 @@ from es_dedup.batch.overrides import (
     load_overrides,
     merged,
 )
-from es_dedup.clustering.upkeep import update_clusters
+from es_dedup.clustering.constraints import ClusterRules
+from es_dedup.clustering.repair import update_clusters
 from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored
 from es_dedup.model import Page
 from es_dedup.model.annotations import just_now
@@ -54,7 +55,7 @@ def merge_overrides(index: Index, settings: Settings, given: Iterable[Override])
     clusters = ClusterCache(index)
     clusters.read_pages(touched)
     clusters.read_around(touched)
-    change = update_clusters(clusters, touched, settings.cluster, constraints, limit=maxsize)
+    change = update_clusters(clusters, touched, ClusterRules(settings.cluster, constraints), limit=maxsize)
     pages = pages_of(clusters, change)
     if attached(index) and pages:
         known = documents_pending(index)
@@ -112,7 +113,7 @@ def follow_overrides(index: Index, settings: Settings) -> None:
     touched = {*constraints.units, *constraints.apart, *constraints.canonical}
     if touched:
         index.refresh_clusters()
-        change = update_clusters(index, touched, settings.cluster, constraints, limit=maxsize)
+        change = update_clusters(index, touched, ClusterRules(settings.cluster, constraints), limit=maxsize)
         index.assign_many(change.assignments)
 
 

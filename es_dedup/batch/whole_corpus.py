@@ -27,6 +27,7 @@ from es_dedup.batch.corpus import Corpus, Weighing, load_corpus, pieces
 from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
+from es_dedup.clustering.constraints import ClusterRules
 from es_dedup.clustering.repair import repair
 from es_dedup.clustering.star import cluster_all
 from es_dedup.decision.comparison import BLOCK, PagePairs, RelatedRows, compare
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
-    from es_dedup.settings.loading import ClusterConfig
 
     Rows = NDArray[np.int64]
     ProgressListener = Callable[[Progress], None]
@@ -151,15 +151,15 @@ def recluster_corpus(
         cluster = partial(_repaired, index)
         related = decide_corpus(corpus, settings, progress)
     progress(Progress("cluster", 0, total))
-    constraints = load_constraints(index)
+    rules = ClusterRules(settings.cluster, load_constraints(index))
     edges: Iterable[Edge] = related.edges
     assigned: Iterable[Assignment]
     at_hand: Mapping[str, Assignment] | None = None
     if corpus.folder is not None:
         edges = _edges(corpus, related.pairs)
-        assigned = _assignments(index, corpus, related.pairs, settings, constraints)
+        assigned = _assignments(index, corpus, related.pairs, rules)
     else:
-        at_hand = cluster(corpus.keys, related.edges, settings.cluster, constraints)
+        at_hand = cluster(corpus.keys, related.edges, rules)
         assigned = at_hand.values()
     store_statistics(index, related.statistics, related.packed, settings)
     index.replace_all(edges, assigned)
@@ -224,15 +224,11 @@ def decide_corpus(
 
 
 def _repaired(
-    index: Index,
-    keys: Sequence[PageKey],
-    edges: Sequence[Edge],
-    config: ClusterConfig,
-    constraints: Constraints,
+    index: Index, keys: Sequence[PageKey], edges: Sequence[Edge], rules: ClusterRules
 ) -> dict[str, Assignment]:
     """Assignments of the pages of whole components, the changed and the unchanged."""
     current = index.assignments([key.page_id for key in keys])
-    change = repair(keys, edges, current, config, constraints)
+    change = repair(keys, edges, current, rules)
     return {**current, **{each.page_id: each for each in change.assignments}}
 
 
@@ -251,21 +247,17 @@ def _edges_at(corpus: Corpus, related: RelatedRows, places: Rows) -> list[Edge]:
 
 
 def _assignments(
-    index: Index,
-    corpus: Corpus,
-    related: RelatedRows,
-    settings: Settings,
-    constraints: Constraints,
+    index: Index, corpus: Corpus, related: RelatedRows, rules: ClusterRules
 ) -> Iterator[Assignment]:
     """All assignments of a corpus in files, component after component."""
-    labels = _components(index, corpus, related, constraints)
+    labels = _components(index, corpus, related, rules.constraints)
     owners = labels[related.left]
     order = np.argsort(owners, kind="stable")
     owners = owners[order]
     for rows in whole_components(labels, PAGES):
         start, end = np.searchsorted(owners, [labels[rows[0]], labels[rows[-1]] + 1])
         edges = _edges_at(corpus, related, order[start:end])
-        yield from _repaired(index, corpus.keys_of(rows), edges, settings.cluster, constraints).values()
+        yield from _repaired(index, corpus.keys_of(rows), edges, rules).values()
 
 
 def _components(index: Index, corpus: Corpus, related: RelatedRows, constraints: Constraints) -> Rows:

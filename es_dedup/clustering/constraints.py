@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from es_dedup.model import Edge
+    from es_dedup.settings.loading import ClusterConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,14 @@ class Constraints:
 
 
 UNCONSTRAINED: Final = Constraints()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRules:
+    """What clusters are made by: the canonical order, and the demands of overrides."""
+
+    config: ClusterConfig
+    constraints: Constraints = UNCONSTRAINED
 
 
 def constraints_of(overrides: Iterable[Override]) -> Constraints:

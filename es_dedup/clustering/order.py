@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
 
+    from es_dedup.clustering.constraints import ClusterRules
     from es_dedup.index.records import FeatureRecord
     from es_dedup.settings.loading import ClusterConfig
 
@@ -56,21 +57,18 @@ def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, int, 
     return key
 
 
-def canonical_order(
-    pages: Iterable[PageKey], config: ClusterConfig, chosen: Collection[str] = ()
-) -> list[PageKey]:
+def canonical_order(pages: Iterable[PageKey], rules: ClusterRules) -> list[PageKey]:
     """Pages, first choice for a canonical document first.
 
     Args:
         pages: each page once.
-        config: the order.
-        chosen: pages decided to be canonical documents, which come before all others.
+        rules: the order; pages decided to be canonical documents come before all others.
 
     Raises:
         ValueError: a page id occurs twice.
     """
-    ordered = sorted(pages, key=sort_key(config))
-    if chosen:
+    ordered = sorted(pages, key=sort_key(rules.config))
+    if chosen := rules.constraints.canonical:
         ordered.sort(key=lambda page: page.page_id not in chosen)
     if len({page.page_id for page in ordered}) != len(ordered):
         raise ValueError("a page id occurs twice among the pages to cluster: pass each page once")

@@ -17,7 +17,7 @@ from es_dedup.model import Cluster, Edge, Member, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.settings.loading import ClusterConfig
+    from es_dedup.clustering.constraints import ClusterRules
 
 STEPS: Final = 8
 """Scores count as equal if they round to the same eighth.
@@ -43,10 +43,7 @@ class Stars:
 
 
 def cluster_all(
-    pages: Iterable[PageKey],
-    edges: Iterable[Edge],
-    config: ClusterConfig,
-    constraints: Constraints = UNCONSTRAINED,
+    pages: Iterable[PageKey], edges: Iterable[Edge], rules: ClusterRules
 ) -> dict[str, Assignment]:
     """The one partition that these pages and edges have, in any input order.
 
@@ -62,8 +59,7 @@ def cluster_all(
         pages: each page once; may be empty.
         edges: verified relations. Those between the same two pages count once: exact before duplicate, then
             the higher score. Containment edges and edges to pages that are not given are passed over.
-        config: the canonical order.
-        constraints: the demands of overrides.
+        rules: the canonical order and the demands of overrides.
 
     Returns:
         One assignment per page, in canonical order; a cluster's id is its canonical document's page id.
@@ -71,8 +67,8 @@ def cluster_all(
     Raises:
         ValueError: a page id occurs twice.
     """
-    names = [page.page_id for page in canonical_order(pages, config, constraints.canonical)]
-    stars = join_stars(names, edges, constraints)
+    names = [page.page_id for page in canonical_order(pages, rules)]
+    stars = join_stars(names, edges, rules.constraints)
     columns = names, stars.canonical, stars.canonical, stars.relation, stars.score
     return dict(zip(names, map(Assignment, *columns), strict=True))
 
@@ -87,7 +83,8 @@ def join_stars(
 
     Args:
         names: page ids, distinct, first choice for a canonical document first.
-        edges, constraints: as for ``cluster_all``.
+        edges: as for ``cluster_all``.
+        constraints: the demands of overrides.
     """
     place = {name: at for at, name in enumerate(names)}
     first = _first_of_units(place, constraints)

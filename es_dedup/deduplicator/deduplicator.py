@@ -28,6 +28,7 @@ from es_dedup.batch.override_changes import add_override, apply_ignored, end_ove
 from es_dedup.batch.overrides import load_constraints, load_ignored
 from es_dedup.batch.stored_pages import ForgetReport, erase
 from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluster, silent
+from es_dedup.clustering.constraints import ClusterRules
 from es_dedup.clustering.star import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import ROOT, IndexReader
@@ -391,7 +392,8 @@ class Deduplicator(IndexReader):
         if dry_run:
             corpus, before = load_corpus(self._index), self._canonical()
             edges = decide_corpus(corpus, settings, progress or silent).edges
-            then = cluster_all(corpus.keys, edges, settings.cluster, load_constraints(self._index))
+            rules = ClusterRules(settings.cluster, load_constraints(self._index))
+            then = cluster_all(corpus.keys, edges, rules)
             return ReclusterReport.of(before, {each.page_id: each.canonical for each in then.values()})
         with write_session(self._index):
             before = self._canonical()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from es_dedup.clustering.constraints import ClusterRules
 from es_dedup.clustering.order import PageKey
 from es_dedup.clustering.star import cluster_all
 from es_dedup.model import Edge, Relation
@@ -61,7 +62,7 @@ def _clustered(config: ClusterConfig, pages: pd.DataFrame, edges: pd.DataFrame) 
     }
     covers |= {(right, left): cover[::-1] for (left, right), cover in covers.items()}
     rows: list[tuple[Any, ...]] = []
-    for each in cluster_all(keys, related, config).values():
+    for each in cluster_all(keys, related, ClusterRules(config)).values():
         chief = each.canonical
         if chief == each.page_id:
             rows.append((each.page_id, each.cluster_id, chief, None, None, None, None, None, ""))

@@ -15,7 +15,8 @@ from elasticsearch.helpers import bulk
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.clustering.upkeep import update_clusters
+from es_dedup.clustering.constraints import ClusterRules
+from es_dedup.clustering.repair import update_clusters
 from es_dedup.errors import IndexUnavailable, NotAttached
 from es_dedup.index.jobs import Job, JobState
 from es_dedup.index.source_index import DedupField
@@ -104,12 +105,8 @@ def test_documents_follow_the_clusters_that_are_made_after_a_death() -> None:
             ids = [each.page_id for group in site.index.clusters() for each in group]
             with write_session(site.index):  # as if nothing had been clustered before
                 site.index.drop_edges(ids)
-                alone = update_clusters(
-                    site.index,
-                    ids,
-                    site.settings.cluster,
-                    load_constraints(site.index),
-                )
+                rules = ClusterRules(site.settings.cluster, load_constraints(site.index))
+                alone = update_clusters(site.index, ids, rules)
                 site.index.assign_many(alone.assignments)
             assert sum(pages for _, pages, _ in site.update_all_dedup_fields()) == len(given)
             follow_once(site)  # these writes are nothing new any more

@@ -3,10 +3,9 @@
 import random
 from collections.abc import Iterable, Mapping
 
-from es_dedup.clustering.constraints import constraints_of
+from es_dedup.clustering.constraints import ClusterRules, constraints_of
 from es_dedup.clustering.order import PageKey, sort_key
-from es_dedup.clustering.repair import Change, same_neighbours
-from es_dedup.clustering.upkeep import update_clusters
+from es_dedup.clustering.repair import Change, same_neighbours, update_clusters
 from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
@@ -120,8 +119,8 @@ class Store(PlainIndex):
         return touched
 
     def _update(self, touched: set[str]) -> Change:
-        constraints = constraints_of(self.overrides)
-        change = update_clusters(self, touched, self.config, constraints, limit=self.limit)
+        rules = ClusterRules(self.config, constraints_of(self.overrides))
+        change = update_clusters(self, touched, rules, limit=self.limit)
         self.assign_many(change.assignments)
         return change
 

@@ -8,6 +8,7 @@ from clustering_cases import EARLIEST, partition, random_edges, random_pages, sl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_dedup.clustering.constraints import ClusterRules
 from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
 from es_dedup.clustering.star import build_clusters, cluster_all, containment, join_stars
 from es_dedup.model import Cluster, Edge, Member, Relation
@@ -56,7 +57,7 @@ SITES = [PageKey("a", "2001-01-01", "z.cn"), PageKey("b", "", "x.cn"), PageKey("
     ],
 )  # fmt: skip
 def test_the_canonical_order(config: ClusterConfig, pages: list[PageKey], order: str) -> None:
-    assert [page.page_id for page in canonical_order(pages, config)] == list(order)
+    assert [page.page_id for page in canonical_order(pages, ClusterRules(config))] == list(order)
 
 
 def test_an_instant_counts_microseconds_from_1970() -> None:
@@ -82,7 +83,7 @@ def test_the_order_is_that_of_the_sort_key_whatever_came_first(
 ) -> None:
     expected = sorted(pages, key=sort_key(config))
     draw.shuffle(pages)
-    assert canonical_order(pages, config) == expected
+    assert canonical_order(pages, ClusterRules(config)) == expected
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -92,9 +93,9 @@ def test_the_partition_is_that_of_the_definition_in_any_input_order(seed: int) -
     pages = random_pages(draw, draw.randrange(0, 60))
     edges = random_edges(draw, pages, draw.randrange(0, 200))
     config = CONFIGS[seed % 4]
-    found = cluster_all(pages, edges, config)
+    found = cluster_all(pages, edges, ClusterRules(config))
     assert partition(found) == slow_partition(pages, edges, config)
-    assert list(found) == [page.page_id for page in canonical_order(pages, config)]
+    assert list(found) == [page.page_id for page in canonical_order(pages, ClusterRules(config))]
     verified = {(edge.left, edge.right): edge for edge in edges if edge.relation.same}
     for name, each in found.items():
         edge = verified.get((min(name, each.canonical), max(name, each.canonical)))
@@ -105,44 +106,44 @@ def test_the_partition_is_that_of_the_definition_in_any_input_order(seed: int) -
     for _ in range(3):
         draw.shuffle(pages)
         draw.shuffle(edges)
-        assert cluster_all(pages, edges, config) == found
+        assert cluster_all(pages, edges, ClusterRules(config)) == found
 
 
 def test_two_pages_are_not_joined_by_a_third() -> None:
     pages = [PageKey(name) for name in "abc"]
     edges = [Edge("a", "b", Relation.DUPLICATE, 0.8), Edge("b", "c", Relation.EXACT, 1.0)]
-    assert partition(cluster_all(pages, edges, EARLIEST)) == {"a": "a", "b": "a", "c": "c"}
+    assert partition(cluster_all(pages, edges, ClusterRules(EARLIEST))) == {"a": "a", "b": "a", "c": "c"}
 
 
 def test_a_page_joins_the_canonical_document_it_agrees_with_most() -> None:
     pages = [PageKey(name) for name in "abcx"]
     edges = [Edge("a", "x", Relation.DUPLICATE, 0.9), Edge("b", "x", Relation.EXACT, 0.5)]
-    assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "b"
+    assert cluster_all(pages, edges, ClusterRules(EARLIEST))["x"].canonical == "b"
     for score, canonical in ((0.7, "b"), (0.84, "a")):  # less than a step apart, the earlier one
         edges = [Edge("a", "x", Relation.DUPLICATE, score), Edge("b", "x", Relation.DUPLICATE, 0.86)]
-        assert cluster_all(pages, edges, EARLIEST)["x"].canonical == canonical
+        assert cluster_all(pages, edges, ClusterRules(EARLIEST))["x"].canonical == canonical
     edges = [Edge("b", "x", Relation.DUPLICATE, 0.8), Edge("a", "x", Relation.DUPLICATE, 0.8)]
-    assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "a"
+    assert cluster_all(pages, edges, ClusterRules(EARLIEST))["x"].canonical == "a"
 
 
 def test_of_several_edges_between_two_pages_the_strongest_counts() -> None:
     pages = [PageKey("a"), PageKey("b")]
     edges = [Edge("a", "b", Relation.DUPLICATE, 1.0), Edge("a", "b", Relation.EXACT, 0.2)]
     edges += [Edge("b", "a", Relation.EXACT, 0.4), Edge("a", "b", Relation.CONTAINS, 1.0)]
-    found = cluster_all(pages, edges, EARLIEST)["b"]
+    found = cluster_all(pages, edges, ClusterRules(EARLIEST))["b"]
     assert (found.relation, found.score) == (Relation.EXACT, 0.4)
 
 
 def test_edges_to_pages_that_are_gone_and_to_oneself_are_passed_over() -> None:
     edges = [Edge("a", "x", Relation.EXACT, 1.0), Edge("a", "a", Relation.EXACT, 1.0)]
-    assert partition(cluster_all([PageKey("a")], edges, EARLIEST)) == {"a": "a"}
-    assert cluster_all([], edges, EARLIEST) == {}
+    assert partition(cluster_all([PageKey("a")], edges, ClusterRules(EARLIEST))) == {"a": "a"}
+    assert cluster_all([], edges, ClusterRules(EARLIEST)) == {}
     assert join_stars((), ()).canonical == []
 
 
 def test_a_page_given_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="occurs twice"):
-        cluster_all([PageKey("a"), PageKey("a", "2024-01-01")], (), EARLIEST)
+        cluster_all([PageKey("a"), PageKey("a", "2024-01-01")], (), ClusterRules(EARLIEST))
 
 
 def test_containment_points_from_the_inner_cluster_to_the_outer_one() -> None:
@@ -155,7 +156,7 @@ def test_containment_points_from_the_inner_cluster_to_the_outer_one() -> None:
         Edge("c", "gone", Relation.CONTAINED, 0.9),
         Edge("d", "e", Relation.DIFFERENT, 0.1),
     ]
-    found = cluster_all(pages, edges, EARLIEST)
+    found = cluster_all(pages, edges, ClusterRules(EARLIEST))
     assert containment(edges, found) == {"c": ("a", "e")}
     assert build_clusters(found.values(), edges) == [
         Cluster("a", "a", (Member("b", Relation.DUPLICATE, 0.9),)),

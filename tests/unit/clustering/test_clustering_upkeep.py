@@ -6,11 +6,10 @@ from collections.abc import Iterable
 import pytest
 from clustering_cases import EARLIEST, Store, override, partition, random_edges, random_pages, slow_partition
 
-from es_dedup.clustering.constraints import constraints_of, contradiction
+from es_dedup.clustering.constraints import ClusterRules, constraints_of, contradiction
 from es_dedup.clustering.order import PageKey
-from es_dedup.clustering.repair import repair
+from es_dedup.clustering.repair import component, repair
 from es_dedup.clustering.star import cluster_all
-from es_dedup.clustering.upkeep import component
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.settings.loading import ClusterConfig
@@ -53,11 +52,15 @@ def test_any_history_gives_the_full_run_on_what_is_left(seed: int) -> None:
             assert partition(store.stored) == store.full()
     if not store.overrides:
         edges = store.edges_of(store.keys)
-        store.assign_many(repair(store.keys.values(), edges, store.stored, store.config).assignments)
+        store.assign_many(
+            repair(store.keys.values(), edges, store.stored, ClusterRules(store.config)).assignments
+        )
         store.check()
         assert partition(store.stored) == store.full()
     edges = random_edges(draw, [*store.keys.values()], 30)
-    found = cluster_all(store.keys.values(), edges, store.config, constraints_of(store.overrides))
+    found = cluster_all(
+        store.keys.values(), edges, ClusterRules(store.config, constraints_of(store.overrides))
+    )
     assert partition(found) == slow_partition(store.keys.values(), edges, store.config, store.overrides)
 
 
@@ -147,7 +150,7 @@ def test_when_clusters_merge_the_smaller_id_wins() -> None:
 
 def test_a_page_that_stays_needs_an_assignment() -> None:
     with pytest.raises(ValueError, match="no assignment"):
-        repair([PageKey("a"), PageKey("b")], [], {}, EARLIEST, loose={"a"})
+        repair([PageKey("a"), PageKey("b")], [], {}, ClusterRules(EARLIEST), loose={"a"})
 
 
 def test_a_component_is_read_to_its_bound() -> None:

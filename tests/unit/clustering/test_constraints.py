@@ -3,7 +3,7 @@
 import pytest
 from clustering_cases import EARLIEST, override, partition
 
-from es_dedup.clustering.constraints import constraints_of, contradiction, deciding
+from es_dedup.clustering.constraints import ClusterRules, constraints_of, contradiction, deciding
 from es_dedup.clustering.order import PageKey
 from es_dedup.clustering.star import cluster_all
 from es_dedup.model import Edge, Relation
@@ -16,7 +16,7 @@ def clusters(names: str, pairs: str, *overrides: Override) -> dict[str, str]:
         Edge(pair[0], pair[1], Relation.DUPLICATE, 0.9 - at / 100) for at, pair in enumerate(pairs.split())
     ]
     pages = [PageKey(name, f"2024-01-{at:02}") for at, name in enumerate(names, 1)]
-    return partition(cluster_all(pages, edges, EARLIEST, constraints_of(overrides)))
+    return partition(cluster_all(pages, edges, ClusterRules(EARLIEST, constraints_of(overrides))))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_page_without_an_edge_of_its_own_is_a_duplicate_with_the_score_its_uni
         ("bc", {"b": (Relation.EXACT, 1.0), "c": (Relation.DUPLICATE, 1.0)}),
         ("ac", {"b": (Relation.EXACT, 1.0), "c": (Relation.DUPLICATE, 1.0)}),
     ):
-        found = cluster_all(pages, edges, EARLIEST, constraints_of([override("same", *pair)]))
+        found = cluster_all(pages, edges, ClusterRules(EARLIEST, constraints_of([override("same", *pair)])))
         assert {name: (found[name].relation, found[name].score) for name in expected} == expected
 
 

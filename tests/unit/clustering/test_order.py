@@ -2,6 +2,7 @@
 
 import pytest
 
+from es_dedup.clustering.constraints import ClusterRules
 from es_dedup.clustering.order import PageKey, canonical_order
 from es_dedup.settings.loading import ClusterConfig
 
@@ -24,4 +25,4 @@ EARLY, LATE = "2026-01-01T08:00", "2026-01-02T08:00"
 def test_the_page_that_comes_first(first: PageKey, second: PageKey, given: dict[str, object]) -> None:
     config = ClusterConfig.model_validate(given)
     last = PageKey("z")
-    assert canonical_order([last, second, first], config) == [first, second, last]
+    assert canonical_order([last, second, first], ClusterRules(config)) == [first, second, last]
