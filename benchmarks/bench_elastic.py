@@ -24,7 +24,7 @@ from made_pages import clauses_of, made, questions
 from traced import Trace, pid_of
 
 from es_dedup import Deduplicator, Page
-from es_dedup.batch.featurise import chunks, joined
+from es_dedup.batch.featurise import FeatureMaker, joined
 from es_dedup.model.batches import chunked
 from es_dedup.settings import Settings, load_settings
 
@@ -192,7 +192,7 @@ def fill(sides: Sequence[Side], real: Sequence[Page], more: Iterator[Page]) -> f
     settings = empty[0].settings
     named = any(side.settings.elastic.named_fields for side in empty)
     making, begun = 0.0, time.perf_counter()
-    for some in chunked(chunks(more, settings, None, named=named), CHUNKS_A_WRITE):
+    for some in chunked(FeatureMaker(settings, named=named).chunks(more), CHUNKS_A_WRITE):
         making += time.perf_counter() - begun
         for side in empty:
             with filling(side):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 
 from es_dedup import Settings
-from es_dedup.batch.featurise import CHUNK_PAGES, content_of, make_chunk
+from es_dedup.batch.featurise import CHUNK_PAGES, FeatureMaker, content_of
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.extraction.language import language_of
@@ -87,11 +87,11 @@ def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
     codec = text_codec(settings)
     expect(codec is not None, "texts are not kept by default")
     timed("pack text", lambda: [codec(text) for text in texts] if codec else [])
-    chunk = timed("all", lambda: make_chunk(pages, settings, codec))
+    chunk = timed("all", lambda: FeatureMaker(settings, codec).chunk(pages))
     timed("names", lambda: named_fields(texts, titles, settings, table))
     stored = settings.elastic.also_stored
     timed("names, also stored", lambda: named_fields(texts, titles, settings, table, also=stored))
-    timed("all with names", lambda: make_chunk(pages, settings, codec, named=True))
+    timed("all with names", lambda: FeatureMaker(settings, codec, named=True).chunk(pages))
     expect(pack(unpack(packed)) == packed, "unpacked features differ")
     expect(list(chunk.records.payloads) == packed, "a chunk has other features than its steps")
 

@@ -36,7 +36,7 @@ from harness import (
 from traced import Trace, pid_of
 
 from es_dedup import Page, Relation, Settings
-from es_dedup.batch.featurise import chunks
+from es_dedup.batch.featurise import FeatureMaker
 from es_dedup.hook import DedupHook, HookReport, SourceFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.documents import item_of
 from es_dedup.index.cluster_changes import Assignment
@@ -138,7 +138,7 @@ def fill(
         for page in pages
     )
     with closing(open_index(address, settings)) as index:
-        for chunk in chunks(renamed, settings, None):
+        for chunk in FeatureMaker(settings).chunks(renamed):
             index.put_batch(chunk.records)
             ids = chunk.records.ids
             index.assign_many(Assignment(each, each, each, Relation.EXACT, 1.0) for each in ids)

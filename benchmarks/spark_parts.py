@@ -13,7 +13,7 @@ from w1 import documents
 
 from es_dedup import Page
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.featurise import make_chunk
+from es_dedup.batch.featurise import FeatureMaker
 from es_dedup.batch.learning import learn
 from es_dedup.clustering.order import PageKey
 from es_dedup.detectors.features import unpack
@@ -75,7 +75,7 @@ def _learn(pages: int) -> Callable[[], str]:
     payloads: list[bytes] = []
     for start in range(0, len(some), CHUNK):
         chunk = [Page(each.id, text=each.text) for each in some[start : start + CHUNK]]
-        payloads += make_chunk(chunk, settings, None).records.payloads
+        payloads += FeatureMaker(settings).chunk(chunk).records.payloads
 
     def work() -> str:
         collected = [

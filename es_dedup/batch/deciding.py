@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, remove_pages
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import StoredBatch, by_policy, edges_beside
-from es_dedup.batch.featurise import changed, check_extractor, day_of, keys_of, make_chunk, only, without
+from es_dedup.batch.featurise import FeatureMaker, changed, check_extractor, day_of, keys_of, only, without
 from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
 from es_dedup.batch.refresh import COUNTED_PAGES, is_outgrown, refresh
@@ -169,7 +169,7 @@ class BatchDecider:
         if time.monotonic() - self._looked >= self._ignored_seconds:
             self._ignored, self._looked = load_ignored(self._index), time.monotonic()
         shown = named and self._index.keeps_named
-        return make_chunk(list(pages), self._settings, None, named=shown, ignored=self._ignored)
+        return FeatureMaker(self._settings, None, shown, self._ignored).chunk(list(pages))
 
     def known(self, chunk: Chunk) -> tuple[Collection[str], Collection[str]]:
         """Pages of a batch that are stored, and of these those that are stored with other features.

@@ -11,9 +11,8 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import partial
 from itertools import chain, islice
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final
@@ -56,7 +55,6 @@ PARENT_SECONDS: Final = 0.5  # between a worker's checks whether its parent stil
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
 NAME_CHARS: Final = 80  # of an id, in reports of what failed
-NOTHING_IGNORED: Final[Ignored] = {}
 HOW_TO_MAKE_PAGES: Final = "make each one by Page(id=…, text=…); es_dedup.readers.read_pages reads files"
 
 
@@ -85,78 +83,129 @@ class Chunk:
         return Pages(list(self.records.ids), self.table, days, self.records.named)
 
 
-def chunks(
-    pages: Iterable[Page],
-    settings: Settings,
-    codec: TextCodec | None,
-    *,
-    named: bool = False,
-    ignored: Ignored = NOTHING_IGNORED,
-) -> Iterator[Chunk]:
-    """Features of all pages, in order; those of many pages are made in threads or worker processes.
+@dataclass(frozen=True, slots=True)
+class FeatureMaker:
+    """Makes features of pages.
 
-    Args:
-        pages: read lazily, a bounded number beyond the results.
+    Attributes:
         settings: detectors, extraction, number of workers.
         codec: packs a text for storage; None keeps none.
         named: make named fields, for an index that keeps them.
         ignored: by site the passages that never count.
     """
-    groups = page_groups(iter(pages))
-    first = list(islice(groups, -(-POOL_FROM_PAGES // CHUNK_PAGES)))
-    workers = settings.workers or os.cpu_count() or 1
-    given: dict[str, Any] = {"settings": settings, "codec": codec, "named": named, "ignored": ignored}
-    make: Callable[[list[Page]], Chunk] = partial(make_chunk, **given)
-    if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this thread
-        yield from map(make, chain(first, groups))
-        return
-    by_threads = native.core is not None and all(
-        page.has_text and not is_html_page(page.text or "") and fragment_of(page.text or "") is None
-        for group in first
-        for page in group
-    )
-    work = make if by_threads else _work
-    with ExitStack() as stack:
-        # For texts threads: the native core works outside the interpreter's lock, and a page is sent nowhere.
-        some = min(FEATURE_THREADS, workers)
-        pool: Executor = (
-            ThreadPoolExecutor(
-                some,
-                thread_name_prefix="es-dedup-features",
-                initializer=native.use_threads,
-                initargs=(native.threads() // some,),
-            )
-            if by_threads
-            else _processes(workers, given)
+
+    settings: Settings
+    codec: TextCodec | None = None
+    named: bool = False
+    ignored: Ignored = field(default_factory=dict)
+
+    def chunks(self, pages: Iterable[Page]) -> Iterator[Chunk]:
+        """Features of all pages, in order; those of many pages are made in threads or worker processes.
+
+        Args:
+            pages: read lazily, a bounded number beyond the results.
+        """
+        groups = page_groups(iter(pages))
+        first = list(islice(groups, -(-POOL_FROM_PAGES // CHUNK_PAGES)))
+        workers = self.settings.workers or os.cpu_count() or 1
+        if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this thread
+            yield from map(self.chunk, chain(first, groups))
+            return
+        by_threads = native.core is not None and all(
+            page.has_text and not is_html_page(page.text or "") and fragment_of(page.text or "") is None
+            for group in first
+            for page in group
         )
-        # What leaves early, an interrupt too, does not wait for work that was submitted, but for the chunks that are being worked on.
-        stack.callback(pool.shutdown, cancel_futures=True)
-        waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
+        work = self.chunk if by_threads else _work
+        with ExitStack() as stack:
+            # For texts threads: the native core works outside the interpreter's lock, and a page is sent nowhere.
+            some = min(FEATURE_THREADS, workers)
+            pool: Executor = (
+                ThreadPoolExecutor(
+                    some,
+                    thread_name_prefix="es-dedup-features",
+                    initializer=native.use_threads,
+                    initargs=(native.threads() // some,),
+                )
+                if by_threads
+                else _processes(workers, self)
+            )
+            # What leaves early, an interrupt too, does not wait for work that was submitted, but for the chunks that are being worked on.
+            stack.callback(pool.shutdown, cancel_futures=True)
+            waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
-        def next_chunk() -> Chunk:
-            group, made = waiting.popleft()
-            try:
-                return made.result()
-            except (PicklingError, TypeError, AttributeError):  # a page has what cannot be sent to a process
-                return make(group)
+            def next_chunk() -> Chunk:
+                group, made = waiting.popleft()
+                try:
+                    return made.result()
+                except (
+                    PicklingError,
+                    TypeError,
+                    AttributeError,
+                ):  # a page has what cannot be sent to a process
+                    return self.chunk(group)
 
-        for group in chain(first, groups):
-            with _interrupts_held():
-                made = pool.submit(work, group)
-            waiting.append((group, made))
-            if len(waiting) >= AHEAD * workers:
+            for group in chain(first, groups):
+                with _interrupts_held():
+                    made = pool.submit(work, group)
+                waiting.append((group, made))
+                if len(waiting) >= AHEAD * workers:
+                    yield next_chunk()
+            while waiting:
                 yield next_chunk()
-        while waiting:
-            yield next_chunk()
+
+    def chunk(self, pages: list[Page]) -> Chunk:
+        """Features of some pages in this process; a page that cannot be processed is named in ``failed``.
+
+        Texts are stored whole, and features are made of them without the passages of their site in ``ignored``.
+        """
+        kept, failed = _read(pages, self.settings.extraction)
+        contents = [content for _, content, _ in kept]
+        counted = [compared(content, self.ignored) for content in contents]
+        table = _table(counted, self.settings)
+        terms, offsets = stored_terms(table, self.settings)
+        words = table.has_words.tolist()
+        records = RecordBatch(
+            ids=[page.id for page, _, _ in kept],
+            lengths=table.lengths.tolist(),
+            content_hashes=table.hashes.tolist(),
+            payloads=pack(table),
+            terms=terms,
+            term_offsets=offsets,
+            texts=[self.codec(content.text) for content in contents] if self.codec else (),
+            urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
+            sites=[content.site for content in contents],
+            titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
+            named=_named(counted, table, self.settings, also=self.settings.elastic.also_stored)
+            if self.named
+            else (),
+            published=list(map(_time, contents)),
+            languages=[content.language for content in contents],
+            skipped=[
+                skipped or ("" if has else EMPTY if page.is_empty else NO_WORDS)
+                for (page, _, skipped), has in zip(kept, words, strict=True)
+            ],
+        )
+        unread = sum(_time_is_unread(page) for page, _, _ in kept)
+        return Chunk(records, table, failed, len(pages), unread)
+
+    def pages(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
+        """Pages as they are compared, nothing to store; and what failed why."""
+        kept, failed = _read(pages, self.settings.extraction)
+        contents = [compared(content, self.ignored) for _, content, _ in kept]
+        table = _table(contents, self.settings)
+        days = np.array([day_of(_time(content)) for content in contents], dtype=np.int64)
+        fields = _named(contents, table, self.settings) if self.named else ()
+        return Pages([page.id for page, _, _ in kept], table, days, fields), failed
 
 
-def _processes(workers: int, given: Mapping[str, Any]) -> Executor:
+def _processes(workers: int, maker: FeatureMaker) -> Executor:
     """Worker processes."""
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most processes start none
 
-    extraction.kept_extractor(given["settings"].extraction)  # what it loads is shared by forked processes
+    extraction.kept_extractor(maker.settings.extraction)  # what it loads is shared by forked processes
     return ProcessPoolExecutor(
-        workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
+        workers, mp_context=_context(), initializer=_prepare, initargs=(maker, os.getpid())
     )
 
 
@@ -176,47 +225,6 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def make_chunk(
-    pages: list[Page],
-    settings: Settings,
-    codec: TextCodec | None,
-    *,
-    named: bool = False,
-    ignored: Ignored = NOTHING_IGNORED,
-) -> Chunk:
-    """Features of some pages in this process; a page that cannot be processed is named in ``failed``.
-
-    Texts are stored whole, and features are made of them without the passages of their site in ``ignored``.
-    """
-    kept, failed = _read(pages, settings.extraction)
-    contents = [content for _, content, _ in kept]
-    counted = [compared(content, ignored) for content in contents]
-    table = _table(counted, settings)
-    terms, offsets = stored_terms(table, settings)
-    words = table.has_words.tolist()
-    records = RecordBatch(
-        ids=[page.id for page, _, _ in kept],
-        lengths=table.lengths.tolist(),
-        content_hashes=table.hashes.tolist(),
-        payloads=pack(table),
-        terms=terms,
-        term_offsets=offsets,
-        texts=[codec(content.text) for content in contents] if codec else (),
-        urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
-        sites=[content.site for content in contents],
-        titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
-        named=_named(counted, table, settings, also=settings.elastic.also_stored) if named else (),
-        published=list(map(_time, contents)),
-        languages=[content.language for content in contents],
-        skipped=[
-            skipped or ("" if has else EMPTY if page.is_empty else NO_WORDS)
-            for (page, _, skipped), has in zip(kept, words, strict=True)
-        ],
-    )
-    unread = sum(_time_is_unread(page) for page, _, _ in kept)
-    return Chunk(records, table, failed, len(pages), unread)
-
-
 def _time_is_unread(page: Page) -> bool:
     given = page.published
     return isinstance(given, str) and bool(given.strip()) and _moment(given) is None
@@ -230,25 +238,6 @@ def notes_on(page: Page, *, has_words: bool) -> tuple[str, ...]:
     if _time_is_unread(page):
         notes.append("the time of publication that was given cannot be read and is left out")
     return tuple(notes)
-
-
-def pages_of(
-    pages: list[Page], settings: Settings, *, named: bool, ignored: Ignored = NOTHING_IGNORED
-) -> tuple[Pages, dict[str, str]]:
-    """Pages as they are compared, nothing to store; and what failed why.
-
-    Args:
-        pages: as given.
-        settings: detectors and extraction.
-        named: make named fields, for queries of an index that keeps them.
-        ignored: by site the passages that never count.
-    """
-    kept, failed = _read(pages, settings.extraction)
-    contents = [compared(content, ignored) for _, content, _ in kept]
-    table = _table(contents, settings)
-    days = np.array([day_of(_time(content)) for content in contents], dtype=np.int64)
-    fields = _named(contents, table, settings) if named else ()
-    return Pages([page.id for page, _, _ in kept], table, days, fields), failed
 
 
 def compared(content: Content, ignored: Ignored) -> Content:
@@ -438,16 +427,16 @@ def _context() -> BaseContext:
     return multiprocessing.get_context("spawn")
 
 
-_worker: dict[str, Any] = {}
+_worker: list[FeatureMaker] = []
 
 
-def _prepare(given: Mapping[str, Any], parent: int) -> None:
+def _prepare(maker: FeatureMaker, parent: int) -> None:
     # Ctrl-C reaches all processes of a terminal; the parent ends these
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     native.use_threads(1)
     gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it
-    _worker.update(given)
+    _worker.append(maker)
 
 
 def _end_with(parent: int) -> None:
@@ -458,7 +447,7 @@ def _end_with(parent: int) -> None:
 
 
 def _work(pages: list[Page]) -> Chunk:
-    return make_chunk(pages, **_worker)
+    return _worker[0].chunk(pages)
 
 
 def take(chunk: Chunk, rows: list[int]) -> Chunk:

@@ -9,7 +9,7 @@ from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, pages_of, still_outdated
-from es_dedup.batch.featurise import changed, make_chunk
+from es_dedup.batch.featurise import FeatureMaker, changed
 from es_dedup.batch.overrides import (
     JOURNAL,
     load_constraints,
@@ -165,8 +165,7 @@ def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
             for each in holding
         ]
         if pages:
-            ignored = load_ignored(index)
-            chunk = make_chunk(pages, settings, codec, named=index.keeps_named, ignored=ignored)
+            chunk = FeatureMaker(settings, codec, index.keeps_named, load_ignored(index)).chunk(pages)
             languages = [concerned[name].language for name in chunk.records.ids]
             chunk = replace(chunk, records=replace(chunk.records, languages=languages))
             index.put_batch(changed(chunk, concerned)[0].records)

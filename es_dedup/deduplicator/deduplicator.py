@@ -15,11 +15,11 @@ from es_dedup.batch import annotations as labels
 from es_dedup.batch.clusters import CLUSTERS_PENDING, QUICK_PAGES, attached, remove_pages, write_session
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.featurise import (
+    FeatureMaker,
     checked_id,
     checked_ids,
     checked_page,
     checked_pages,
-    chunks,
     name_of,
     notes_on,
 )
@@ -502,10 +502,6 @@ class Deduplicator(IndexReader):
         return report
 
     def _chunks(self, pages: Iterable[Page], settings: Settings, *, dry_run: bool = False) -> Iterator[Chunk]:
-        return chunks(
-            pages,
-            settings,
-            None if dry_run else factory.text_codec(settings),
-            named=self._index.keeps_named,
-            ignored=load_ignored(self._index),
-        )
+        codec = None if dry_run else factory.text_codec(settings)
+        maker = FeatureMaker(settings, codec, self._index.keeps_named, load_ignored(self._index))
+        return maker.chunks(pages)

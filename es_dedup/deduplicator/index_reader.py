@@ -607,7 +607,8 @@ class IndexReader(Closing):
     def _featurise(self, pages: list[Page], ignored: Ignored | None = None) -> tuple[Pages, dict[str, str]]:
         """Features of pages without the passages that never count; None: as the index has them now."""
         ignored = overrides.load_ignored(self._index) if ignored is None else ignored
-        return featurise.pages_of(pages, self._settings, named=self._index.keeps_named, ignored=ignored)
+        maker = featurise.FeatureMaker(self._settings, None, self._index.keeps_named, ignored)
+        return maker.pages(pages)
 
     def _pages_of(self, side: str | Page) -> Pages:
         if isinstance(side, Page):

@@ -9,7 +9,7 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql import types as T  # noqa: N812
 
-from es_dedup.batch.featurise import make_chunk, page_groups, problem_of
+from es_dedup.batch.featurise import FeatureMaker, page_groups, problem_of
 from es_dedup.errors import ConfigError
 from es_dedup.model import Page
 from es_dedup.readers.records import no_text, usual_columns
@@ -51,7 +51,12 @@ def features(pages: DataFrame, settings: Settings | None = None, *, named: bool 
     Raises:
         ConfigError: a column is missing, is there twice or has another type, or a method is enabled beyond the default ones.
     """
-    return mapped(pages.select(*_columns(pages)), _featurise, tables.FEATURES, checked(settings), named)
+    return mapped(
+        pages.select(*_columns(pages)),
+        _featurise,
+        tables.FEATURES,
+        FeatureMaker(checked(settings), named=named),
+    )
 
 
 def _columns(pages: DataFrame) -> list[Column]:
@@ -106,14 +111,10 @@ def checked(settings: Settings | None) -> Settings:
     return found
 
 
-def _featurise(
-    settings: Settings,
-    named: bool,  # noqa: FBT001 - given by place
-    batches: Iterable[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
+def _featurise(maker: FeatureMaker, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for group in page_groups(_page(row) for batch in batches for row in batch.to_pylist()):
         problems = [(page.id, problem) for page in group if (problem := problem_of(page))]
-        records = make_chunk(group, settings, None, named=named).records
+        records = maker.chunk(group).records
         rows, none = len(records.ids), len(problems)  # several pages may have no id
         failed = [page_id for page_id, _ in problems]
         yield batch_of(
@@ -127,7 +128,7 @@ def _featurise(
             content_hash=signed(np.array([*records.content_hashes, *[0] * none], dtype=np.uint64)),
             place_key=signed(np.array([hash64(each) for each in (*records.ids, *failed)], dtype=np.uint64)),
             payload=[*records.payloads, *[b""] * none],
-            named=[*(map(_json, records.named) if named else [""] * rows), *[""] * none],
+            named=[*(map(_json, records.named) if maker.named else [""] * rows), *[""] * none],
             skipped=[*records.skipped, *[""] * none],
             failed=[*[""] * rows, *(problem for _, problem in problems)],
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.featurise import pages_of
+from es_dedup.batch.featurise import FeatureMaker
 from es_dedup.batch.learning import learn
 from es_dedup.clustering.order import PageKey
 from es_dedup.decision.comparison import PagePairs, compare
@@ -111,7 +111,7 @@ class Oracle:
         return learn(corpus_of(keys, pages.table), self._settings.ccdet)
 
     def _featurised(self, given: list) -> Pages:  # type: ignore[type-arg]
-        pages, failed = pages_of(given, self._settings, named=False)
+        pages, failed = FeatureMaker(self._settings).pages(given)
         assert not failed
         return pages
 

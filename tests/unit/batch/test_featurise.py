@@ -15,11 +15,10 @@ from es_dedup.batch.featurise import (
     CHUNK_PAGES,
     POOL_FROM_PAGES,
     Chunk,
+    FeatureMaker,
     _interrupts_held,
-    chunks,
     content_of,
     day_of,
-    make_chunk,
 )
 from es_dedup.detectors.features import pack, unpack
 from es_dedup.index.factory import text_codec
@@ -42,7 +41,7 @@ def columns(chunk: Chunk) -> dict[str, Any]:
 
 def one(page: Page) -> Chunk:
     """A chunk of one page."""
-    return make_chunk([page], ALONE, None)
+    return FeatureMaker(ALONE).chunk([page])
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +55,8 @@ def many() -> list[Page]:
 class TestWorkers:
     def test_give_the_same_chunks_as_one_process(self, many: list[Page]) -> None:
         codec = text_codec(ALONE)
-        apart = list(chunks(iter(many), Settings(workers=2), codec))
-        alone = list(chunks(iter(many), ALONE, codec))
+        apart = list(FeatureMaker(Settings(workers=2), codec).chunks(iter(many)))
+        alone = list(FeatureMaker(ALONE, codec).chunks(iter(many)))
         assert len(many) > POOL_FROM_PAGES
         assert [chunk.read for chunk in apart] == [chunk.read for chunk in alone]
         for left, right in zip(apart, alone, strict=True):
@@ -66,7 +65,7 @@ class TestWorkers:
             assert pack(left.table) == pack(right.table)
 
     def test_pages_come_in_the_order_of_the_input(self, many: list[Page]) -> None:
-        names = [name for chunk in chunks(many, ALONE, None) for name in chunk.records.ids]
+        names = [name for chunk in FeatureMaker(ALONE).chunks(many) for name in chunk.records.ids]
         assert names == [page.id for page in many if 0 < len(page.id.encode()) <= 512]
 
     def test_pages_are_taken_lazily(self) -> None:
@@ -77,7 +76,7 @@ class TestWorkers:
                 taken.append("page")
                 yield Page(f"page-{len(taken)}", text="短文。")
 
-        made = chunks(endless(), ALONE, None)
+        made = FeatureMaker(ALONE).chunks(endless())
         assert next(made).read == CHUNK_PAGES
         assert len(taken) <= POOL_FROM_PAGES + CHUNK_PAGES
         made.close()  # type: ignore[attr-defined]  # a generator
@@ -87,23 +86,23 @@ class TestWorkers:
             __slots__ = ()
 
         odd = Page(id="odd", text=Local("a story. it is told."))
-        made = list(chunks([*many, odd], Settings(workers=2), None))
+        made = list(FeatureMaker(Settings(workers=2)).chunks([*many, odd]))
         failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
         assert made[-1].records.ids[-1] == "odd"
         assert sum(len(chunk.records.ids) for chunk in made) + len(failed) == len(many) + 1
 
     def test_a_large_page_fills_a_chunk(self) -> None:
         large = [Page(str(n), text="一" * 1_200_000) for n in range(2)]
-        assert [chunk.read for chunk in chunks(large, ALONE, None)] == [1, 1]
+        assert [chunk.read for chunk in FeatureMaker(ALONE).chunks(large)] == [1, 1]
 
     def test_no_pages_no_chunks(self) -> None:
-        assert list(chunks([], ALONE, None)) == []
+        assert list(FeatureMaker(ALONE).chunks([])) == []
 
 
 class TestIds:
     @pytest.mark.parametrize("bad", ["", "x" * 513])
     def test_an_id_that_cannot_be_kept_is_named(self, bad: Any) -> None:
-        chunk = make_chunk([Page("a", text="x"), Page(bad, text="y"), Page("b", text="z")], ALONE, None)
+        chunk = FeatureMaker(ALONE).chunk([Page("a", text="x"), Page(bad, text="y"), Page("b", text="z")])
         assert list(chunk.records.ids) == ["a", "b"]
         ((name, problem),) = chunk.failed.items()
         assert name == str(bad)[:80]
@@ -116,7 +115,7 @@ class TestIds:
 
 class TestOddPages:
     def test_a_page_without_input_is_named_and_the_others_go_on(self) -> None:
-        (chunk,) = chunks([Page("bad"), Page("b", text="z")], ALONE, None)
+        (chunk,) = FeatureMaker(ALONE).chunks([Page("bad"), Page("b", text="z")])
         assert (list(chunk.records.ids), chunk.failed) == (["b"], {"bad": "neither text nor html"})
 
     def test_numbers_written_out_are_times(self) -> None:
@@ -125,9 +124,8 @@ class TestOddPages:
 
     def test_times_that_cannot_be_read_are_counted(self) -> None:
         times = ["gestern", "2024-05-01", "", None]
-        (chunk,) = chunks(
-            [Page(str(n), text="x", published=time) for n, time in enumerate(times)], ALONE, None
-        )
+        pages = [Page(str(n), text="x", published=time) for n, time in enumerate(times)]
+        (chunk,) = FeatureMaker(ALONE).chunks(pages)
         assert (chunk.unread_times, next(iter(chunk.records.published))) == (1, "")
 
 
@@ -245,7 +243,7 @@ class TestPublished:
 
 
 def test_what_is_packed_is_what_is_compared() -> None:
-    table = make_chunk(list(pages()[:60]), ALONE, None).table
+    table = FeatureMaker(ALONE).chunk(list(pages()[:60])).table
     again = unpack(pack(table))
     for name in ("lengths", "hashes", "fingerprints", "has_words"):
         assert np.array_equal(getattr(again, name), getattr(table, name))
