@@ -16,7 +16,6 @@ from elasticsearch import Elasticsearch
 from harness import Row, data_file, page_of, parser_of, report, rows_of, server_url, temporary_index
 from traced import Trace
 
-from es_dedup.batch.featurise import day_of
 from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
@@ -100,7 +99,7 @@ def against_all_pairs(
     try:
         index.refresh()  # edges are found by searches
         in_force = EffectiveSettings.read(index, settings, None, None)
-        search = CandidateSearch(index, in_force.settings, in_force.statistics, day_of)
+        search = CandidateSearch(index, in_force.settings, in_force.statistics)
         related = set(all_related(search, names))
         known = {(edge.left, edge.right) for edge in index.edges_of(names)}
     finally:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.batch.columns import Column
-from es_dedup.batch.featurise import day_of
 from es_dedup.batch.memory import release_memory
 from es_dedup.clustering.order import PageKey, sort_key
-from es_dedup.decision.comparison import Pages
+from es_dedup.decision.comparison import Pages, days_of
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.model import Progress
 from es_dedup.text.hashing import hash64
@@ -165,7 +164,7 @@ def pieces(rows: int, size: int) -> Iterator[Rows]:
 def _numbers(keys: Sequence[PageKey], table: FeatureTable) -> tuple[NDArray[Any], ...]:
     """The columns of numbers of some pages."""
     place_keys = np.array([hash64(key.page_id) for key in keys], dtype=np.uint64)
-    days = np.array([day_of(key.published) for key in keys], dtype=np.int64)
+    days = days_of(key.published for key in keys)
     return place_keys, days, table.hashes, table.fingerprints, table.has_words
 
 

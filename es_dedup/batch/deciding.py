@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, remove_pages
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import StoredBatch, by_policy, edges_beside
-from es_dedup.batch.featurise import FeatureMaker, changed, check_extractor, day_of, keys_of, only, without
+from es_dedup.batch.featurise import FeatureMaker, changed, check_extractor, keys_of, only, without
 from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
 from es_dedup.batch.refresh import COUNTED_PAGES, is_outgrown, refresh
@@ -267,7 +267,7 @@ class BatchDecider:
         in_force = self._in_force or self._settings_in_force()
         if not in_force.statistics.pages and len(set(chunk.table.hashes.tolist())) >= MIN_POSTINGS:
             in_force = self._learned(chunk, in_force)
-        lookup = CandidateSearch(index, in_force.settings, in_force.statistics, day_of)
+        lookup = CandidateSearch(index, in_force.settings, in_force.statistics)
         order = [name for name in ids if name not in failed]
         return Found(
             todo,
@@ -469,7 +469,7 @@ class BatchDecider:
     def lookup(self, *version: str | None) -> CandidateSearch:
         """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""
         found = self._settings_in_force(*version)
-        return CandidateSearch(self._index, found.settings, found.statistics, day_of)
+        return CandidateSearch(self._index, found.settings, found.statistics)
 
     @property
     def preset(self) -> str:

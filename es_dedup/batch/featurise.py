@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 from itertools import chain, islice
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final
@@ -21,10 +21,10 @@ import numpy as np
 
 from es_dedup import extraction, native
 from es_dedup.clustering.order import PageKey
-from es_dedup.decision.comparison import Pages
+from es_dedup.decision.comparison import Pages, days_of
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
-from es_dedup.errors import DamagedData, wrong_type
+from es_dedup.errors import wrong_type
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.markup import fragment_of, is_html_page, without_references
 from es_dedup.extraction.metadata.addresses import site_of
@@ -79,8 +79,8 @@ class Chunk:
     @property
     def pages(self) -> Pages:
         """The pages as they are compared."""
-        days = np.array([day_of(when) for when in self.records.published], dtype=np.int64)
-        return Pages(list(self.records.ids), self.table, days, self.records.named)
+        records = self.records
+        return Pages(list(records.ids), self.table, days_of(records.published), records.named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class FeatureMaker:
         kept, failed = _read(pages, self.settings.extraction)
         contents = [compared(content, self.ignored) for _, content, _ in kept]
         table = _table(contents, self.settings)
-        days = np.array([day_of(_time(content)) for content in contents], dtype=np.int64)
+        days = days_of(map(_time, contents))
         fields = _named(contents, table, self.settings) if self.named else ()
         return Pages([page.id for page, _, _ in kept], table, days, fields), failed
 
@@ -325,18 +325,6 @@ def content_of(page: Page, config: ExtractionConfig) -> tuple[Content, str]:
         published=_moment(page.published) or content.published,
     )
     return given, skipped
-
-
-def day_of(published: str) -> int:
-    """Day number of an ISO 8601 time, 0 when there is none.
-
-    Raises:
-        DamagedData: other text.
-    """
-    try:
-        return date.fromisoformat(published[:10]).toordinal() if published else 0
-    except (ValueError, TypeError) as error:
-        raise DamagedData("times of publication", str(error)) from error
 
 
 def _moment(value: str | datetime | None) -> datetime | None:

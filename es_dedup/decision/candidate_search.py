@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import PagePairs, Pages, PairComparison, compare, pair_decisions
+from es_dedup.decision.comparison import PagePairs, Pages, PairComparison, compare, days_of, pair_decisions
 from es_dedup.decision.term_use import TermUse
 from es_dedup.decision.voting import voters_of
 from es_dedup.detectors import ccdet, coverage, simhash
@@ -22,7 +22,7 @@ from es_dedup.model import CandidateQuery, CandidateResult, Edge, PairDecision, 
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -117,14 +117,10 @@ class CandidateSearch:
         index: what is stored.
         settings: detectors and limits.
         statistics: what clauses and grams count.
-        day_of: day number of a stored time.
     """
 
-    def __init__(
-        self, index: Index, settings: Settings, statistics: Statistics, day_of: Callable[[str], int]
-    ) -> None:
-        self._index, self.settings, self._day_of = index, settings, day_of
-        self.statistics = statistics
+    def __init__(self, index: Index, settings: Settings, statistics: Statistics) -> None:
+        self._index, self.settings, self.statistics = index, settings, statistics
 
     def load(self, page_ids: Sequence[str]) -> Pages:
         """Stored pages by id, in order; unknown ids are left out."""
@@ -133,8 +129,8 @@ class CandidateSearch:
     def _pages(self, page_ids: Iterable[str], payloads: Mapping[str, tuple[bytes, str]]) -> Pages:
         ids = [page_id for page_id in page_ids if page_id in payloads]
         stored = [payloads[page_id] for page_id in ids]
-        days = [self._day_of(published) for _, published in stored]
-        return Pages(ids, unpack([payload for payload, _ in stored]), np.array(days, dtype=np.int64))
+        days = days_of(published for _, published in stored)
+        return Pages(ids, unpack([payload for payload, _ in stored]), days)
 
     def of_stored(self, page_ids: Sequence[str]) -> CandidateSearchResult:
         """Compare stored pages with all other stored pages."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,11 +19,12 @@ from es_dedup.detectors.coverage_pairs import PairMeasures, Weights, measure, ru
 from es_dedup.detectors.features import FeatureTable, features_of
 from es_dedup.detectors.packed_features import packed_detectors
 from es_dedup.detectors.simhash import Simhash
+from es_dedup.errors import DamagedData
 from es_dedup.model import Edge, Number, PairDecision, Relation, Verdict
 from es_dedup.text.ragged import take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -134,6 +136,19 @@ class RelatedRows:
                 kind, first, second = kind.reversed, second, first
             edges.append(Edge(first, second, kind, round(score, 4)))
         return edges
+
+
+def days_of(times: Iterable[str]) -> NDArray[np.int64]:
+    """Day numbers of ISO 8601 times, 0 where there is none; shape (times,).
+
+    Raises:
+        DamagedData: other text.
+    """
+    try:
+        days = [date.fromisoformat(each[:10]).toordinal() if each else 0 for each in times]
+    except (ValueError, TypeError) as error:
+        raise DamagedData("times of publication", str(error)) from error
+    return np.array(days, dtype=np.int64)
 
 
 def compare(

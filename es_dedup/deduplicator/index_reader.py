@@ -13,7 +13,7 @@ import numpy as np
 from es_dedup.batch import featurise, overrides, stored_pages
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.clusters import CLUSTERS_PENDING
-from es_dedup.batch.featurise import checked_id, day_of
+from es_dedup.batch.featurise import checked_id
 from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.batch.memory import collector_paused
 from es_dedup.batch.stored_pages import traces
@@ -602,7 +602,7 @@ class IndexReader(Closing):
         return found
 
     def _lookup(self, settings: Settings | None = None) -> CandidateSearch:
-        return CandidateSearch(self._index, settings or self._settings, self._statistics(), day_of)
+        return CandidateSearch(self._index, settings or self._settings, self._statistics())
 
     def _featurise(self, pages: list[Page], ignored: Ignored | None = None) -> tuple[Pages, dict[str, str]]:
         """Features of pages without the passages that never count; None: as the index has them now."""

@@ -281,13 +281,13 @@ class FieldUpdateReport:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineEffects:
-    """What ingest pipelines do with a sample document.
+class Findings:
+    """What sampled documents say of the fields that are read, or what ingest pipelines do with a sample document.
 
     Attributes:
         problems: why clusters would be wrong, or not be found.
         notes: what may be meant so, or could not be tried.
-        unread: the content field is not in what is stored.
+        unread: the content field is not in what a pipeline stores.
     """
 
     problems: tuple[str, ...] = ()

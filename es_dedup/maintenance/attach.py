@@ -8,11 +8,11 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import ConfigError, PreflightFailed
 from es_dedup.index.jobs import JobState
-from es_dedup.index.source_index import SourceDocument, SourceFields, index_of
+from es_dedup.index.source_index import Findings, SourceDocument, SourceFields, index_of
 from es_dedup.maintenance.context import Attachment, MaintenanceContext, save_attachments
 from es_dedup.model.batches import chunked
 from es_dedup.model.values import plain_value, value_of
@@ -179,18 +179,6 @@ def detach(
     return Detached(changed, len(pages), failed)
 
 
-class Preflight(NamedTuple):
-    """What a sample says of the fields of a target.
-
-    Attributes:
-        problems: why decisions would be wrong; to go on needs ``force``.
-        warnings: what may be meant so.
-    """
-
-    problems: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
 def check_fields(
     context: MaintenanceContext, target: str, fields: SourceFields, *, force: bool
 ) -> tuple[str, ...]:
@@ -211,7 +199,7 @@ def check_fields(
         found = check_sample(index, fields, [each.source for each in documents])
         effects = source.pipeline_effects(index, fields.sample(), fields.content)
         problems += [*found.problems, *effects.problems]
-        warnings += [*found.warnings, *effects.notes]
+        warnings += [*found.notes, *effects.notes]
         own = next((each for each in documents if each.external), None)
         if own is not None:
             problems.append(
@@ -226,19 +214,19 @@ def check_fields(
     return (*problems, *warnings)
 
 
-def check_sample(index: str, fields: SourceFields, sources: Sequence[Mapping[str, Any]]) -> Preflight:
+def check_sample(index: str, fields: SourceFields, sources: Sequence[Mapping[str, Any]]) -> Findings:
     """What sampled documents of one index say of the fields."""
     if not sources:
-        return Preflight(warnings=(f"{index} has no documents: the fields cannot be checked",))
+        return Findings(notes=(f"{index} has no documents: the fields cannot be checked",))
     total = len(sources)
     of = f"of {total} sampled documents of {index}"
     texts = [plain_value(value_of(source, fields.content)) for source in sources]
     filled = sum(text not in (None, "") for text in texts)
     if not filled:
-        return Preflight((f"0 {of} have the content field {fields.content!r}",))
+        return Findings((f"0 {of} have the content field {fields.content!r}",))
     if strange := sum(not isinstance(text, str | None) for text in texts):
         kind = "an object, a number or a boolean"
-        return Preflight((f"the content field {fields.content!r} is {kind} in {strange:,} {of}",))
+        return Findings((f"the content field {fields.content!r} is {kind} in {strange:,} {of}",))
     warnings = []
     if filled < total * FEW:
         warnings.append(f"only {filled} {of} have the content field {fields.content!r}")
@@ -250,7 +238,7 @@ def check_sample(index: str, fields: SourceFields, sources: Sequence[Mapping[str
             warnings.append(f"0 {of} have the {name} field {field!r}")
         elif any(isinstance(value, dict) for value in found):
             warnings.append(f"the {name} field {field!r} is an object in some {of}")
-    return Preflight((), tuple(warnings))
+    return Findings((), tuple(warnings))
 
 
 def _html_warnings(texts: Sequence[str], *, html: bool, of: str) -> Iterator[str]:

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from es_dedup.batch.featurise import day_of
-from es_dedup.decision.comparison import PagePairs, Pages, compare
+from es_dedup.decision.comparison import PagePairs, Pages, compare, days_of
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
 from es_dedup.spark.candidates import candidates
@@ -73,7 +72,7 @@ def _related(
 ) -> pd.DataFrame:
     """Related pairs of a block; rows are in order of page ids, so the left page is that of the smaller id."""
     known = known.sort_values("page_id", ignore_index=True)
-    days = np.array([day_of(each) for each in known["published"]], dtype=np.int64)
+    days = days_of(known["published"])
     pages = Pages(known["page_id"].tolist(), unpack(known["payload"].tolist()), days)
     row_of = pd.Series(known.index.to_numpy(), index=known["rank"])
     one, other = (row_of.loc[some[side]].to_numpy(dtype=np.int64) for side in ("left", "right"))

@@ -99,8 +99,8 @@ def test_problems(fields: SourceFields, sources: list[dict[str, Any]], problem: 
 def test_warnings(fields: SourceFields, sources: list[dict[str, Any]], warning: str) -> None:
     found = check_sample("i", fields, sources)
     assert not found.problems
-    assert len(found.warnings) == 1
-    assert warning in found.warnings[0]
+    assert len(found.notes) == 1
+    assert warning in found.notes[0]
 
 
 def test_fields_that_documents_have() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexRefused
 from es_dedup.index.elastic.server import NOT_FOUND, Server
-from es_dedup.index.source_index import DEDUP, PipelineEffects, WriteTarget, unread_problem
+from es_dedup.index.source_index import DEDUP, Findings, WriteTarget, unread_problem
 from es_dedup.model.batches import chunked
 from es_dedup.model.values import value_of
 
@@ -174,7 +174,7 @@ def _behind(server: Server, target: str) -> dict[str, Alias]:
     }
 
 
-def pipeline_effects(server: Server, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
+def pipeline_effects(server: Server, index: str, source: Mapping[str, Any], content: str) -> Findings:
     """What comes out of the default and the final pipeline of an index.
 
     Args:
@@ -190,15 +190,15 @@ def pipeline_effects(server: Server, index: str, source: Mapping[str, Any], cont
         try:
             (answer,) = server.call(partial(_simulate, name, document))["docs"]
         except IndexError_ as error:
-            return PipelineEffects(notes=(f"pipeline {name} of {index} could not be tried: {error}",))
+            return Findings(notes=(f"pipeline {name} of {index} could not be tried: {error}",))
         if answer is None:
-            return PipelineEffects(notes=(f"pipeline {name} of {index} drops a sample document",))
+            return Findings(notes=(f"pipeline {name} of {index} drops a sample document",))
         if "doc" not in answer:
             reason = answer.get("error", {}).get("reason", "an error")
-            return PipelineEffects(notes=(f"pipeline {name} of {index} refuses a sample document: {reason}",))
+            return Findings(notes=(f"pipeline {name} of {index} refuses a sample document: {reason}",))
         document = {key: answer["doc"][key] for key in ("_index", "_id", "_source")}
     if not names:
-        return PipelineEffects()
+        return Findings()
     return _compared(f"pipeline {' and '.join(names)} of {index}", index, source, document, content)
 
 
@@ -208,7 +208,7 @@ def _simulate(name: str, document: Mapping[str, Any], client: Elasticsearch) -> 
 
 def _compared(
     who: str, index: str, source: Mapping[str, Any], document: Mapping[str, Any], content: str
-) -> PipelineEffects:
+) -> Findings:
     problems, notes, after = [], [], document["_source"]
     if not after.get(DEDUP):
         problems.append(
@@ -231,4 +231,4 @@ def _compared(
         )
     if document["_id"] != SAMPLE_ID:
         notes.append(f"{who} gives documents another _id: they are read again after the write")
-    return PipelineEffects(tuple(problems), tuple(notes), unread=unread)
+    return Findings(tuple(problems), tuple(notes), unread=unread)

@@ -18,7 +18,7 @@ from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
     FieldUpdateReport,
-    PipelineEffects,
+    Findings,
     Shard,
     SourceDocument,
     WriteTarget,
@@ -115,7 +115,7 @@ class SourceIndex(SourceWrites):
                     refused |= self._unprepared({name: found[name]})
         return refused
 
-    def pipeline_effects(self, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
+    def pipeline_effects(self, index: str, source: Mapping[str, Any], content: str) -> Findings:
         """What the default and the final pipeline of a concrete index do with a document, which is not written.
 
         Args:

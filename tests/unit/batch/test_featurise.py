@@ -18,8 +18,8 @@ from es_dedup.batch.featurise import (
     FeatureMaker,
     _interrupts_held,
     content_of,
-    day_of,
 )
+from es_dedup.decision.comparison import days_of
 from es_dedup.detectors.features import pack, unpack
 from es_dedup.index.factory import text_codec
 from tests.samples import pages
@@ -238,8 +238,8 @@ class TestPublished:
         assert one(Page("a", text="x", published=given)).records.published[0] == stored
 
     def test_days(self) -> None:
-        assert day_of("") == 0
-        assert day_of("2024-05-02T01:00:00") - day_of("2024-05-01") == 1
+        none, first, second = days_of(["", "2024-05-01", "2024-05-02T01:00:00"]).tolist()
+        assert (none, second - first) == (0, 1)
 
 
 def test_what_is_packed_is_what_is_compared() -> None:

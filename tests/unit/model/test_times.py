@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from es_dedup.batch.featurise import day_of
+from es_dedup.decision.comparison import days_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
 from es_dedup.index.source_index import SourceFields
 from es_dedup.model.times import time_given
@@ -50,7 +50,7 @@ def test_other_values_stay(value: Any) -> None:
 
 def test_days_of_documents_with_seconds_differ() -> None:
     days = [
-        day_of(SourceFields("body", published="at").page("p", {"at": at}).published.isoformat())  # type: ignore[union-attr]
+        days_of([SourceFields("body", published="at").page("p", {"at": at}).published.isoformat()])  # type: ignore[union-attr]
         for at in (1_700_000_000, 1_700_086_400)
     ]
     assert days[1] - days[0] == 1
