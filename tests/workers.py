@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from es_dedup_tasks.app import worker_command
+from es_dedup_tasks.dispatch import worker_command
 
 from tests.processes import PROGRAM
 from tests.servers import url_of

@@ -419,7 +419,7 @@ def worker(
     kinds = [kind.strip() for kind in queues.split(",")]
     if unknown := [kind for kind in kinds if kind not in tasks.KINDS]:
         raise typer.BadParameter(f"unknown queue {unknown[0]}", param_hint="--queues")
-    from es_dedup_tasks.app import worker_command
+    from es_dedup_tasks.dispatch import worker_command
 
     with suppress(NotAnIndex), session.site(read_only=True):
         pass  # a worker that the server refuses would only say so task by task; the index may be made later

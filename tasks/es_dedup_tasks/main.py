@@ -19,7 +19,7 @@ from celery.signals import setup_logging, worker_ready
 from es_dedup.errors import DedupError
 from es_dedup.settings import load_settings
 from es_dedup_tasks import metrics
-from es_dedup_tasks.app import PLACE_VARIABLE, make_app
+from es_dedup_tasks.dispatch import PLACE_VARIABLE, make_app
 from es_dedup_tasks.tasks import register
 
 if TYPE_CHECKING:
