@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from es_dedup.model import CandidateQuery, CandidateResult
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-    from es_dedup.model import CandidateQuery
 
 ENOUGH: Final = 2_520
 """A page that has so much answers: divisible by 1 to 10, so that sums stay whole numbers, on every kind of index alike."""
@@ -107,6 +107,22 @@ class TermPostings:
         """How many pages carry each term."""
         counts: NDArray[np.int64] = np.diff(self.bounds)
         return counts
+
+
+def ranked(
+    found: Iterable[tuple[float, str]], candidate_query: CandidateQuery, capped: frozenset[int]
+) -> CandidateResult:
+    """The answer to a candidate query.
+
+    Args:
+        found: what pages weigh, and their ids, in any order: of all that answer at least the first ones in the order of the answer, so many
+            as are asked for, one more, and the page that asks.
+        candidate_query: the query.
+        capped: its terms that were left out.
+    """
+    order = sorted((-weight, page_id) for weight, page_id in found if page_id != candidate_query.exclude)
+    candidates = tuple(page_id for _, page_id in order[: candidate_query.limit])
+    return CandidateResult(candidates, truncated=len(order) > candidate_query.limit, capped=capped)
 
 
 class SharedTerms(NamedTuple):

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shared_terms
+from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, ranked, shared_terms
 from es_dedup.index.elastic.collection import Collection, all_answered
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
-from es_dedup.model import CandidateQuery, CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from es_dedup.index.elastic.documents import TermValues
     from es_dedup.index.elastic.read_your_writes import PageWriteCache, WrittenBatch
     from es_dedup.index.elastic.schema import Schema
+    from es_dedup.model import CandidateQuery, CandidateResult
 
     Answer = Mapping[str, Any]
 
@@ -127,7 +127,7 @@ class CandidateSearcher:
         for row, page, weight in zip(*(column.tolist() for column in shared), strict=True):
             own[row][ids[page]] = weight
         return [
-            _cut(answer, query, terms.capped(row, weighed.left_out), own[row])
+            ranked(_found(answer, own[row]), query, terms.capped(row, weighed.left_out))
             for row, (answer, query) in enumerate(zip(found, candidate_queries, strict=True))
         ], of_beside
 
@@ -225,15 +225,10 @@ def _query_of(candidate_query: CandidateQuery, clauses: Sequence[str]) -> str:
     )
 
 
-def _cut(
-    answer: Answer | None, candidate_query: CandidateQuery, capped: frozenset[int], recent: Mapping[str, int]
-) -> CandidateResult:
-    found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
-    if recent:
-        # Where searches see them by now, they were not asked for all that these pages carry.
-        found = [each for each in found if each[1] not in recent]
-        found += [[weight, page_id] for page_id, weight in recent.items()]
-        found.sort(key=lambda each: (-each[0], each[1]))
-    candidates = [page_id for _, page_id in found if page_id != candidate_query.exclude]
-    limit = candidate_query.limit
-    return CandidateResult(tuple(candidates[:limit]), truncated=len(candidates) > limit, capped=capped)
+def _found(answer: Answer | None, recent: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+    """What pages weigh that a search has found, and our own recent ones, and their ids."""
+    hits = answer["hits"]["hits"] if answer else ()
+    for weight, page_id in (hit["sort"] for hit in hits):
+        if page_id not in recent:  # where searches see it by now, they were not asked for all that it carries
+            yield weight, page_id
+    yield from ((weight, page_id) for page_id, weight in recent.items())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.index.candidate_terms import QueryTerms, TermPostings, shared_terms
+from es_dedup.index.candidate_terms import QueryTerms, TermPostings, ranked, shared_terms
 from es_dedup.index.embedded import tables
-from es_dedup.model import CandidateQuery, CandidateResult
 from es_dedup.model.batches import chunked
 from es_dedup.text.ragged import sorted_distinct
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from es_dedup.model import CandidateQuery, CandidateResult
 
 
 QUERIES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
@@ -42,14 +43,6 @@ _CAPPED: Final = """
     WHERE (SELECT 1 FROM postings AS c WHERE c.term = value LIMIT 1 OFFSET ?2) IS NOT NULL"""
 
 
-class _Ranked(NamedTuple):
-    """Pages that answer one candidate query and may be among its candidates; ``total`` counts all that answer."""
-
-    docs: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    total: int
-
-
 def candidates_many(
     connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery]
 ) -> list[CandidateResult]:
@@ -68,36 +61,28 @@ def _answer(
     np.maximum.at(caps, terms.places, terms.limits)
     found, counts = find_postings(connection, terms.distinct, caps)
     weights, left_out = terms.weighed(counts)
-    excluded = tables.docs_by_id(connection, (query.exclude for query in candidate_queries if query.exclude))
-    ranked = []
+    heaviest = []
     for query, start, stop in zip(candidate_queries, terms.bounds, terms.bounds[1:], strict=False):
         one = np.zeros(stop - start, dtype=np.int64)  # query by query: their postings together may be many
         _, docs, sums = shared_terms(one, terms.places[start:stop], weights[start:stop], found)
-        ranked.append(_rank(docs, sums, query.limit, excluded.get(query.exclude or "", -1)))
-    docs = sorted_distinct(np.concatenate([each.docs for each in ranked]))
+        heaviest.append(_heaviest(docs, sums, query.limit + 2))  # one more, and the page that asks
+    docs = sorted_distinct(np.concatenate([docs for docs, _ in heaviest]))
     page_ids = dict(tables.rows_in(connection, "SELECT doc, page_id FROM pages WHERE doc IN", docs.tolist()))
-    return [
-        _cut(each, query.limit, page_ids, terms.capped(row, left_out))
-        for row, (each, query) in enumerate(zip(ranked, candidate_queries, strict=True))
-    ]
+    answers = []
+    for row, ((docs, sums), query) in enumerate(zip(heaviest, candidate_queries, strict=True)):
+        pages = zip(sums.tolist(), (page_ids[doc] for doc in docs.tolist()), strict=True)
+        answers.append(ranked(pages, query, terms.capped(row, left_out)))
+    return answers
 
 
-def _rank(docs: NDArray[np.int64], weights: NDArray[np.int64], limit: int, excluded: int) -> _Ranked:
-    keep = docs != excluded
-    docs, weights = docs[keep], weights[keep]
-    total = len(docs)
-    if total > limit:
-        # Ids decide between equal weights, so all pages that weigh as much as the last candidate stay in.
-        least = np.partition(weights, total - limit)[total - limit]
-        docs, weights = docs[weights >= least], weights[weights >= least]
-    return _Ranked(docs, weights, total)
-
-
-def _cut(ranked: _Ranked, limit: int, page_ids: dict[int, str], capped: frozenset[int]) -> CandidateResult:
-    pairs = zip(ranked.docs.tolist(), ranked.weights.tolist(), strict=True)
-    order = sorted((-weight, page_ids[doc]) for doc, weight in pairs)
-    candidates = tuple(name for _, name in order[:limit])
-    return CandidateResult(candidates, truncated=ranked.total > limit, capped=capped)
+def _heaviest(
+    docs: NDArray[np.int64], weights: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pages that weigh most; all that weigh as much as the last of these stay in, as ids decide between them."""
+    if len(docs) <= most:
+        return docs, weights
+    kept = weights >= np.partition(weights, len(docs) - most)[len(docs) - most]
+    return docs[kept], weights[kept]
 
 
 def insert_postings(
