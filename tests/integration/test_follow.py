@@ -84,6 +84,11 @@ def test_new_changed_and_deleted_documents_and_nothing_else() -> None:
         third = follow_once(site)
         assert (decided(third), third.counts.get("compared", 0)) == (0, 0)
         assert follow_status(site).documents == 0  # type: ignore[union-attr]
+        client.update(index=name, id=names[1], doc={"html": given[names[6]]["html"]})
+        for place, dedup in ((2, None), (3, {"canonical": False, "duplicate_of": "another"}), (4, {})):
+            client.update(index=name, id=names[place], doc={"dedup": dedup, "seen": 1})
+        assert decided(follow_once(site)) == 1
+        is_clean(site)
 
 
 def test_documents_follow_statistics_that_follow_the_growth() -> None:
