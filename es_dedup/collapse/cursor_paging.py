@@ -18,12 +18,12 @@ from es_dedup.collapse import modes, search_bodies, totals
 from es_dedup.collapse.group_pages import page_of
 from es_dedup.collapse.hits import cluster_of, groups_of, hits_of, key_of
 from es_dedup.collapse.model import MAX_WINDOW, START, Body, GroupPage, Hit, Mode, Total
-from es_dedup.collapse.operations import ClosePointInTime, MultiSearch, OpenPointInTime, checked
+from es_dedup.collapse.operations import checked
 from es_dedup.collapse.search_bodies import MATCHING, ORDERING
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
-    from es_dedup.collapse.operations import Answer, Plan
+    from es_dedup.collapse.operations import Answer, Server
     from es_dedup.collapse.search_request import Request
 
 
@@ -104,18 +104,16 @@ class _Scan:
         """The ``pit`` of a search body."""
         return {"id": self.pit, "keep_alive": self.request.options.keep_alive}
 
-    def search(self, body: Body, *, skip_unmatched: bool = False) -> Plan[Answer]:
+    async def search(self, body: Body, *, skip_unmatched: bool = False) -> Answer:
         """One search on the point in time, whose id the response may change."""
-        (found,) = yield MultiSearch(
-            [body | {"pit": self.point}], self.request.index, skip_unmatched=skip_unmatched
-        )
+        (found,) = await self.request.ask([body | {"pit": self.point}], skip_unmatched=skip_unmatched)
         answer = checked(found)
         self.pit = answer.get("pit_id", self.pit)
         self.answers.append(answer)
         return answer
 
 
-def next_page(request: Request, cursor: str) -> Plan[GroupPage]:
+async def next_page(request: Request, cursor: str) -> GroupPage:
     """The page after a cursor, or the first one; with the last page the point in time is closed."""
     _check(request)
     options = request.options
@@ -123,18 +121,18 @@ def next_page(request: Request, cursor: str) -> Plan[GroupPage]:
         known = unpack(cursor)
         if known.search != digest_of(request):
             raise SearchRefused("the cursor belongs to another search", "pass index, body and mode as before")
-        return (yield from _page(request, known))
-    pit = yield OpenPointInTime(request.index, options.keep_alive, request.header)
+        return await _page(request, known)
+    pit = await request.server.open_point_in_time(request.index, options.keep_alive, request.header)
     try:
-        return (yield from _page(request, Cursor(pit, digest_of(request), ()), first=True))
+        return await _page(request, Cursor(pit, digest_of(request), ()), first=True)
     except BaseException:
-        yield ClosePointInTime(pit)
+        await request.server.close_point_in_time(pit)
         raise
 
 
-def close(cursor: str) -> Plan[None]:
+async def close(cursor: str, server: Server) -> None:
     """Close the point in time of a cursor."""
-    yield ClosePointInTime(unpack(cursor).pit)
+    await server.close_point_in_time(unpack(cursor).pit)
 
 
 def _check(request: Request) -> None:
@@ -148,7 +146,7 @@ def _check(request: Request) -> None:
         raise SearchRefused(f"a cursor does not go with {', '.join(wrong)}", "leave that out of the body")
 
 
-def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[GroupPage]:
+async def _page(request: Request, cursor: Cursor, *, first: bool = False) -> GroupPage:
     options = request.options
     body = search_bodies.without_facets(request.fetched) | {"sort": _total_order(request)}
     body.pop("from", None)
@@ -159,8 +157,8 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
     walk = _Scan(request, body, cursor.pit, cursor.after, [])
     overview = GroupPage((), cursor.documents, cursor.groups)
     if first:
-        overview = yield from _overview(walk, counts)
-    hits, more = yield from _group_heads(walk)
+        overview = await _overview(walk, counts)
+    hits, more = await _group_heads(walk)
     problems = modes.problems_in(walk.answers)
     if problems:
         overview = replace(
@@ -170,9 +168,9 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
         )
     took = sum(int(answer["took"]) for answer in walk.answers)
     found = replace(overview, groups=groups_of(hits), problems=problems, took_ms=took)
-    page = yield from page_of(request, found)
+    page = await page_of(request, found)
     if not more:
-        yield ClosePointInTime(walk.pit)
+        await request.server.close_point_in_time(walk.pit)
         return page
     onward = Cursor(
         walk.pit, cursor.search, tuple(hits[-1]["sort"]), overview.total_documents, overview.total_groups
@@ -180,7 +178,7 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
     return replace(page, cursor=pack(onward))
 
 
-def _overview(walk: _Scan, counts: Body) -> Plan[GroupPage]:
+async def _overview(walk: _Scan, counts: Body) -> GroupPage:
     """Totals and facets, for the first page."""
     request, options = walk.request, walk.request.options
     grouped = options.mode is Mode.COLLAPSE
@@ -188,21 +186,21 @@ def _overview(walk: _Scan, counts: Body) -> Plan[GroupPage]:
     if grouped:
         facets = totals.count_groups(facets) | totals.counters(request)
     asked = {name: request.body[name] for name in ("suggest",) if name in request.body}
-    answer = yield from walk.search(search_bodies.tally(counts, facets) | request.counted | asked)
+    answer = await walk.search(search_bodies.tally(counts, facets) | request.counted | asked)
     more = {name: answer[name] for name in asked if name in answer}  # nothing is said of an empty one
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
-        groups = yield from totals.groups_in(here, answer)
+        groups = await totals.groups_in(here, answer)
         return modes.counted(request, GroupPage((), total_groups=groups, **more), [answer], answer)
     documents = groups = totals.documents_in(answer)
     if options.mode is Mode.CANONICAL and options.document_total:
-        every = yield from walk.search(search_bodies.tally(request.body, {}) | request.counted)
+        every = await walk.search(search_bodies.tally(request.body, {}) | request.counted)
         documents = totals.documents_in(every)
     facets = answer.get("aggregations", {})
     return GroupPage((), documents if options.document_total else None, groups, facets, **more)
 
 
-def _group_heads(walk: _Scan) -> Plan[tuple[list[Hit], bool]]:
+async def _group_heads(walk: _Scan) -> tuple[list[Hit], bool]:
     """The next hits that are the first of their group, at most ``size``; and whether more follow."""
     wanted, grouped = walk.request.size, walk.request.options.mode is Mode.COLLAPSE
     heads: list[Hit] = []
@@ -211,8 +209,8 @@ def _group_heads(walk: _Scan) -> Plan[tuple[list[Hit], bool]]:
         missing = wanted + 1 - len(heads)
         size = min(missing + missing // 3 + SPARE if grouped else missing, MAX_WINDOW)
         body = walk.body | {"size": size} | ({"search_after": list(after)} if after else {})
-        hits = hits_of((yield from walk.search(body)))
-        for hit in (yield from _first_of_cluster(walk, hits)) if grouped else hits:
+        hits = hits_of(await walk.search(body))
+        for hit in await _first_of_cluster(walk, hits) if grouped else hits:
             if len(heads) == wanted:
                 return heads, True
             heads.append(hit)
@@ -221,7 +219,7 @@ def _group_heads(walk: _Scan) -> Plan[tuple[list[Hit], bool]]:
         after = tuple(hits[-1]["sort"])
 
 
-def _first_of_cluster(walk: _Scan, hits: list[Hit]) -> Plan[list[Hit]]:
+async def _first_of_cluster(walk: _Scan, hits: list[Hit]) -> list[Hit]:
     """Hits that are the best of their cluster in the whole search.
 
     The server is asked for the best hit of each of these clusters, so no earlier page has to be remembered.
@@ -232,7 +230,7 @@ def _first_of_cluster(walk: _Scan, hits: list[Hit]) -> Plan[list[Hit]]:
         keys = search_bodies.keys_only(walk.body) | {"size": len(ids)}
         body = search_bodies.narrowed(keys, search_bodies.in_clusters(sorted(map(str, ids))))
         body["collapse"] = {"field": search_bodies.CLUSTER_FIELD}
-        answer = yield from walk.search(body, skip_unmatched=True)
+        answer = await walk.search(body, skip_unmatched=True)
         best = {key_of(hit) for hit in hits_of(answer)}
     return [hit for hit in hits if cluster_of(hit) is None or key_of(hit) in best]
 
@@ -241,7 +239,7 @@ def _total_order(request: Request) -> list[Any]:
     """The sort with a tie-breaker that makes it total within a point in time."""
     sort = request.body.get("sort")
     given = [sort] if isinstance(sort, str | dict) else list(sort or ["_score"])
-    if not request.opensearch:
+    if not request.server.is_opensearch:
         return [*given, {TIE_BREAK: "asc"}] if TIE_BREAK not in str(given) else given
     order = [_missing_last(each) for each in given]
     return [*order, *({name: "asc"} for name in OPENSEARCH_TIE_BREAK if repr(name) not in str(given))]

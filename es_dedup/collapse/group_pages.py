@@ -20,13 +20,12 @@ from es_dedup.collapse.hits import (
     values_of,
 )
 from es_dedup.collapse.model import MAX_WINDOW, Body, Bound, Group, GroupPage, MembersOf, Mode, Total
-from es_dedup.collapse.operations import MultiSearch, checked, problems_of
+from es_dedup.collapse.operations import checked, problems_of
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
 
@@ -46,27 +45,25 @@ SHOWN: Final = frozenset(
 """Parts of a request body that choose what is returned of a hit. The head of a group is fetched with those of the hit that it replaces."""
 
 
-def search(request: Request) -> Plan[GroupPage]:
+async def search(request: Request) -> GroupPage:
     """The requested page of groups."""
     options = request.options
     windowed = options.nest_contained or options.mode is Mode.GROUP
     if not windowed:
-        found, _ = yield from FINDERS[Mode(options.mode)](request)
-        return (yield from page_of(request, found))
+        found, _ = await FINDERS[Mode(options.mode)](request)
+        return await page_of(request, found)
     last = request.first + request.size
     wide = request.paged(0, min(max(options.window, last), MAX_WINDOW))
-    found, complete = yield from FINDERS[Mode(options.mode)](wide)
+    found, complete = await FINDERS[Mode(options.mode)](wide)
     groups = nest_under_containers(found.groups) if options.nest_contained else found.groups
     total = Total(len(groups), Bound.EXACT if complete and not found.problems else Bound.AT_LEAST)
-    return (
-        yield from page_of(request, replace(found, groups=groups[request.first : last], total_groups=total))
-    )
+    return await page_of(request, replace(found, groups=groups[request.first : last], total_groups=total))
 
 
-def page_of(request: Request, found: GroupPage) -> Plan[GroupPage]:
+async def page_of(request: Request, found: GroupPage) -> GroupPage:
     """The page with the sizes, heads and members of its groups as asked for."""
-    counts, problems = yield from other_page_counts(request, found.groups)
-    groups, more = yield from with_members(request, found.groups)
+    counts, problems = await other_page_counts(request, found.groups)
+    groups, more = await with_members(request, found.groups)
     return replace(
         found,
         groups=tuple(finished(group, request, counts) for group in groups),
@@ -122,7 +119,7 @@ def _root(at: int, parent: dict[int, tuple[int, ...]]) -> int:
     return way[-1]
 
 
-def other_page_counts(request: Request, groups: Sequence[Group]) -> Plan[tuple[dict[str, int], list[str]]]:
+async def other_page_counts(request: Request, groups: Sequence[Group]) -> tuple[dict[str, int], list[str]]:
     """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
     shown = [each for group in groups for each in (group, *group.contained) if each.cluster_id]
     sizes = ((each.cluster_id, values_of(each.hit, search_bodies.SIZE_FIELD)) for each in shown)
@@ -136,14 +133,14 @@ def other_page_counts(request: Request, groups: Sequence[Group]) -> Plan[tuple[d
     }
     wanted = {"query": {"bool": {"filter": [search_bodies.in_clusters(ids)]}}, "size": 0}
     body = wanted | {"aggs": {CLUSTERS: of_each}, "track_total_hits": False}
-    (answer,) = yield MultiSearch([body], request.index, request.header)
+    (answer,) = await request.ask([body])
     buckets = checked(answer)["aggregations"][CLUSTERS]["buckets"]
     # The canonical document, which knows the size, may be in an index that is not searched.
     found = {each["key"]: int(each[SIZE]["value"] or each["doc_count"]) for each in buckets}
     return known | {name: size - 1 for name, size in found.items()}, problems_of(answer)
 
 
-def with_members(request: Request, groups: Sequence[Group]) -> Plan[tuple[list[Group], list[str]]]:
+async def with_members(request: Request, groups: Sequence[Group]) -> tuple[list[Group], list[str]]:
     """The groups with the head and the pages that the options ask for, by one more request; and problems.
 
     A group without cluster id, and one of which the index has no page with this id, stays as it is.
@@ -153,7 +150,7 @@ def with_members(request: Request, groups: Sequence[Group]) -> Plan[tuple[list[G
     if (options.head_sort is None and options.members is None) or not ids:
         return list(groups), []
     body = _body(request, ids)
-    (answer,) = yield MultiSearch([body], request.index, request.header, skip_unmatched=True)
+    (answer,) = await request.ask([body], skip_unmatched=True)
     found = {cluster_of(hit): hit["inner_hits"] for hit in hits_of(checked(answer))}
     problems = problems_of(answer)
     return [_with(group, found, request, whole=not problems) for group in groups], problems

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.collapse import search_bodies, totals
 from es_dedup.collapse.hits import cluster_of, groups_of, hits_of, key_of, more_of, unsorted
 from es_dedup.collapse.model import Body, Expansion, Group, GroupPage, Hit, Mode, Total
-from es_dedup.collapse.operations import MultiSearch, checked, lacks_only_unmapped, not_mapped, problems_of
+from es_dedup.collapse.operations import checked, lacks_only_unmapped, not_mapped, problems_of
 from es_dedup.collapse.totals import by_document, count_groups, read_groups
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.collapse.operations import Answer, Plan
+    from es_dedup.collapse.operations import Answer
     from es_dedup.collapse.search_request import Request
 
     Found = tuple[GroupPage, bool]
@@ -28,7 +28,7 @@ COUNTS: Final = "counts"
 NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
 
 
-def plain(request: Request) -> Plan[Found]:
+async def plain(request: Request) -> Found:
     """Modes ``canonical`` and ``off``: each hit is a group."""
     options = request.options
     canonical = options.mode is Mode.CANONICAL
@@ -36,7 +36,7 @@ def plain(request: Request) -> Plan[Found]:
     wanted = [body]
     if canonical and options.document_total:
         wanted.append(search_bodies.tally(request.body, {}) | request.counted)
-    answers = yield MultiSearch(wanted, request.index, request.header)
+    answers = await request.ask(wanted)
     found = [checked(answer) for answer in answers]
     problems = problems_in(found)
     hits = hits_of(found[0])
@@ -52,7 +52,7 @@ def plain(request: Request) -> Plan[Found]:
     return page, len(hits) < request.size
 
 
-def collapse(request: Request) -> Plan[Found]:
+async def collapse(request: Request) -> Found:
     """Mode ``collapse``: the best match of each cluster, and each page that has no cluster id.
 
     Elasticsearch puts all documents without the collapse field into one group. They are therefore searched separately, in the
@@ -62,26 +62,26 @@ def collapse(request: Request) -> Plan[Found]:
     main, apart = parts_of(request, facets)
     grouped = main | {"collapse": {"field": search_bodies.CLUSTER_FIELD}}
     unassigned = search_bodies.narrowed(search_bodies.matching(request.body), search_bodies.UNASSIGNED) | ANY
-    first, *more = yield MultiSearch([grouped, *apart.values(), unassigned], request.index, request.header)
+    first, *more = await request.ask([grouped, *apart.values(), unassigned])
     mapped = not not_mapped(first)
     if not mapped:  # an index that was never attached: none of its documents has a cluster id
         only_counts = main | {"size": 0, "from": 0}
-        (first,) = yield MultiSearch([only_counts], request.index, request.header)
+        (first,) = await request.ask([only_counts])
     found = [checked(answer) for answer in (first, *more)]
     hits: Sequence[Hit] = hits_of(first)
     if not mapped or found[-1]["hits"]["total"]["value"]:
-        hits, others = yield from _with_unassigned(request)
+        hits, others = await _with_unassigned(request)
         found += others
     counts = dict(zip(apart, more, strict=False))
-    total_groups = yield from totals.groups_in(request, counts.get(COUNTS, first))
+    total_groups = await totals.groups_in(request, counts.get(COUNTS, first))
     listed = GroupPage(groups_of(hits), total_groups=total_groups, **more_of(first))
     return counted(request, listed, found, counts.get(FACETS, first)), len(hits) < request.size
 
 
-def group(request: Request) -> Plan[Found]:
+async def group(request: Request) -> Found:
     """Mode ``group``: the best ``window`` hits, fetched ungrouped and grouped on the client."""
     main, apart = parts_of(request, {FACETS: count_groups(request.facets)})
-    answers = yield MultiSearch([main, *apart.values()], request.index, request.header)
+    answers = await request.ask([main, *apart.values()])
     found = [checked(answer) for answer in answers]
     hits = hits_of(found[0])
     documents = totals.documents_in(found[0])
@@ -135,7 +135,7 @@ def counted(request: Request, found: GroupPage, answers: Sequence[Answer], facet
     )
 
 
-def _with_unassigned(request: Request) -> Plan[tuple[list[Hit], list[Answer]]]:
+async def _with_unassigned(request: Request) -> tuple[list[Hit], list[Answer]]:
     """Best matches of clusters together with pages without cluster id, in the order of the request.
 
     The first request finds the ids of the first ``from + size`` documents of each kind; the second lets the server sort,
@@ -148,7 +148,7 @@ def _with_unassigned(request: Request) -> Plan[tuple[list[Hit], list[Answer]]]:
         "collapse": {"field": search_bodies.CLUSTER_FIELD}
     }
     unassigned = search_bodies.narrowed(keys, search_bodies.UNASSIGNED)
-    one, other = yield MultiSearch([heads, unassigned], request.index, request.header, skip_unmatched=True)
+    one, other = await request.ask([heads, unassigned], skip_unmatched=True)
     found = [checked(other)]
     best: list[Hit] = []
     if not lacks_only_unmapped(one):
@@ -159,7 +159,7 @@ def _with_unassigned(request: Request) -> Plan[tuple[list[Hit], list[Answer]]]:
     if not best:
         return [], found
     body = search_bodies.narrowed(search_bodies.without_facets(request.fetched), search_bodies.these(best))
-    (answer,) = yield MultiSearch([body], request.index, request.header)
+    (answer,) = await request.ask([body])
     return hits_of(checked(answer)), [*found, answer]
 
 
@@ -174,7 +174,7 @@ def problems_in(answers: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(problem for answer in answers for problem in problems_of(answer)))
 
 
-def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
+async def expand(request: Request, cluster_id: str) -> Expansion:
     """The pages of a cluster that match the body: the canonical document first, unless the body has a sort."""
     if wrong := [name for name in NOT_EXPANDED if name in request.body]:
         raise SearchRefused(
@@ -182,7 +182,7 @@ def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
         )
     body = search_bodies.filtered(request.body, {"term": {search_bodies.CLUSTER_FIELD: cluster_id}})
     body = {**search_bodies.CANONICAL_FIRST, "track_total_hits": True, **body}
-    (answer,) = yield MultiSearch([body], request.index, request.header)
+    (answer,) = await request.ask([body])
     problems = problems_in([checked(answer)])
     total = totals.documents_in(answer, whole=not problems) or Total(0)
     hits = hits_of(answer) if "sort" in request.body else unsorted(hits_of(answer))

@@ -1,71 +1,81 @@
-"""Requests to the server as values: a plan is a generator that yields them and receives the responses.
-
-The sync and the async client therefore run the same plans (``run``, ``run_async``); their errors are translated.
-"""
+"""Requests to the server and their answers, for plans: coroutines that a synchronous client runs, too, as it never has them wait (``run``)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from es_dedup.errors import CursorLost, DedupError, IndexUnavailable, SearchRefused
+from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused
 from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, reading, status_of
 from es_dedup.index.elastic.server import reason_of as reason_of_error
+from es_dedup.index.opensearch import is_opensearch
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from collections.abc import Coroutine, Mapping, Sequence
 
     from es_dedup.collapse.model import Body
 
     Answer = Mapping[str, Any]
     Result = TypeVar("Result")
+    Plan = Coroutine[Any, Any, Result]
 
 SERVER_ERRORS: Final = 500
 NOT_MAPPED: Final = "no mapping found for"
 
 
-@dataclass(frozen=True, slots=True)
-class MultiSearch:
-    """Several searches in one ``_msearch`` request; the result is the list of responses, in order.
+class Server:
+    """Sends requests by a client of either kind, and translates its errors. On a synchronous client nothing here ever waits.
 
-    Attributes:
-        bodies: search bodies; ``index`` is left out for one with a ``pit``.
-        index: alias, pattern or names.
-        header: routing and preference, where given.
-        skip_unmatched: skip shards that cannot match (``pre_filter_shard_size`` 1).
-        filter_path: response filter as Elasticsearch takes it; empty: the whole response.
+    Args:
+        client: of Elasticsearch, or one that takes its requests; None: no request is sent.
+
+    Raises:
+        SearchRefused: a request is wrong, or the server does not allow it.
+        IndexUnavailable: no good answer.
     """
 
-    bodies: Sequence[Body]
-    index: str
-    header: Mapping[str, str] = field(default_factory=dict)
-    skip_unmatched: bool = False
-    filter_path: str = ""
+    def __init__(self, client: Any = None) -> None:
+        self._client = client
 
+    @property
+    def is_opensearch(self) -> bool:
+        """Whether it is OpenSearch."""
+        return is_opensearch(self._client)
 
-@dataclass(frozen=True, slots=True)
-class OpenPointInTime:
-    """Open a point in time; the result is its id."""
+    async def search(self, searches: Sequence[Body], **options: Any) -> list[Answer]:
+        """The answers to several searches in one ``_msearch`` request, in order.
 
-    index: str
-    keep_alive: str
-    header: Mapping[str, str] = field(default_factory=dict)
+        Args:
+            searches: header and body of each in turn.
+            options: of the request.
+        """
+        answer = await self._asked("msearch", searches=searches, **options)
+        return list(answer["responses"])
 
+    async def open_point_in_time(self, index: str, keep_alive: str, header: Mapping[str, str]) -> str:
+        """The id of a new point in time."""
+        answer = await self._asked("open_point_in_time", index=index, keep_alive=keep_alive, **header)
+        if not isinstance(answer["id"], str) or not answer["id"]:
+            raise TypeError("the id of a point in time is no text")
+        return answer["id"]
 
-@dataclass(frozen=True, slots=True)
-class ClosePointInTime:
-    """Close a point in time; the result is None, also when it no longer exists."""
+    async def close_point_in_time(self, name: str) -> None:
+        """Close a point in time; one that no longer exists is no error."""
+        await self._asked("close_point_in_time", id=name)
 
-    id: str
-
-
-Call: TypeAlias = MultiSearch | OpenPointInTime | ClosePointInTime
-
-if TYPE_CHECKING:
-    Plan: TypeAlias = Generator[Call, Any, Result]
+    async def _asked(self, method: str, **arguments: Any) -> Any:
+        try:
+            response = getattr(self._client, method)(**arguments)
+            return (await response if isawaitable(response) else response).body
+        except Exception as error:
+            if not is_engine_error(error):
+                raise
+            status, reason = status_of(error), reason_of_error(error)
+            if method == "close_point_in_time" and status == NOT_FOUND:
+                return None
+            if status is None or status in BUSY or status >= SERVER_ERRORS:
+                raise IndexUnavailable("search", reason) from error
+            raise SearchRefused(reason, advice_for(reason)) from error
 
 
 def checked(answer: Answer) -> Answer:
@@ -141,81 +151,26 @@ def advice_for(reason: str) -> str:
     return "check the search body"
 
 
-def run(plan: Plan[Result], client: Elasticsearch) -> Result:
-    """Run a plan to its end.
+def run(plan: Plan[Result]) -> Result:
+    """The result of a plan on a synchronous client; errors as of ``run_async``.
 
     Raises:
-        SearchRefused: the search is wrong, or the server does not allow it.
-        CursorLost: the point in time is gone.
-        IndexUnavailable: no good answer.
+        TypeError: the client is an async one.
     """
     try:
-        run_async(plan, client).send(None)  # which never waits on this client
+        run_async(plan).send(None)  # which never waits on this client
     except StopIteration as stop:
         result: Result = stop.value
         return result
     raise TypeError("the client is an async one: use AsyncDedupSearch")
 
 
-async def run_async(plan: Plan[Result], client: Elasticsearch | AsyncElasticsearch) -> Result:
-    """The same, also on an async client."""
-    try:
-        call = next(plan)
-        while True:
-            try:
-                answer = await _asked(call, client)
-            except DedupError as error:
-                call = plan.throw(error)
-            else:
-                with reading("search"):
-                    call = plan.send(answer)
-    except StopIteration as stop:
-        result: Result = stop.value
-        return result
+async def run_async(plan: Plan[Result]) -> Result:
+    """The result of a plan.
 
-
-async def _asked(call: Call, client: Elasticsearch | AsyncElasticsearch) -> Any:
-    method, arguments = _request(call)
-    try:
-        with reading("search"):
-            response = getattr(client, method)(**arguments)
-            return _answer(call, (await response if isawaitable(response) else response).body)
-    except Exception as error:
-        if not is_engine_error(error):
-            raise
-        return _failed(call, error)
-
-
-def _request(call: Call) -> tuple[str, dict[str, Any]]:
-    """The client's method and its arguments."""
-    if isinstance(call, OpenPointInTime):
-        return "open_point_in_time", {"index": call.index, "keep_alive": call.keep_alive, **call.header}
-    if isinstance(call, ClosePointInTime):
-        return "close_point_in_time", {"id": call.id}
-    searches: list[dict[str, Any]] = []
-    for body in call.bodies:
-        searches += [{} if "pit" in body else {"index": call.index, **call.header}, body]
-    more: dict[str, Any] = {"pre_filter_shard_size": 1} if call.skip_unmatched else {}
-    if call.filter_path:
-        more["filter_path"] = call.filter_path
-    return "msearch", {"searches": searches, **more}
-
-
-def _answer(call: Call, body: Any) -> Any:
-    if isinstance(call, MultiSearch):
-        return body["responses"]
-    if isinstance(call, ClosePointInTime):
-        return None
-    if not isinstance(body["id"], str) or not body["id"]:
-        raise TypeError("the id of a point in time is no text")
-    return body["id"]
-
-
-def _failed(call: Call, error: Exception) -> None:
-    """Raise the es-dedup error for one of the client's; a point in time that no longer exists counts as closed."""
-    status, reason = status_of(error), reason_of_error(error)
-    if isinstance(call, ClosePointInTime) and status == NOT_FOUND:
-        return
-    if status is None or status in BUSY or status >= SERVER_ERRORS:
-        raise IndexUnavailable("search", reason) from error
-    raise SearchRefused(reason, advice_for(reason)) from error
+    Raises:
+        SearchRefused, CursorLost, IndexUnavailable: see ``Server`` and ``checked``.
+        UnreadableAnswer: an answer is none of Elasticsearch's.
+    """
+    with reading("search"):
+        return await plan

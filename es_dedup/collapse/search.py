@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.collapse import cursor_paging, group_pages, modes
 from es_dedup.collapse.model import START, Expansion, GroupPage, SearchOptions
-from es_dedup.collapse.operations import run, run_async
+from es_dedup.collapse.operations import Server, run, run_async
 from es_dedup.collapse.search_request import Request, request_of
 from es_dedup.errors import wrong_type
-from es_dedup.index.opensearch import as_elasticsearch, is_opensearch
+from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -44,7 +44,7 @@ class _Searching:
             raise wrong_type("index", "a name, or several joined by commas", index)
         if not isinstance(options, SearchOptions | None):
             raise wrong_type("options", "a SearchOptions object", options, "SearchOptions(mode=…) makes one")
-        self._client: Any = as_elasticsearch(client)
+        self._server = Server(as_elasticsearch(client))
         self._index, self._options = index, options or SearchOptions()
 
     @property
@@ -54,7 +54,7 @@ class _Searching:
 
     def _request(self, body: Body | None, overrides: Mapping[str, Any]) -> Request:
         options = replace(self._options, **overrides) if overrides else self._options
-        return replace(request_of(self._index, body, options), opensearch=is_opensearch(self._client))
+        return replace(request_of(self._index, body, options), server=self._server)
 
     def _search(self, body: Body | None, cursor: str | None, overrides: Mapping[str, Any]) -> Plan[GroupPage]:
         request = self._request(body, overrides)
@@ -90,7 +90,7 @@ class DedupSearch(_Searching):
             CursorLost: the cursor is older than ``keep_alive``, or its last page was read.
             IndexUnavailable: the server failed; the call can be repeated.
         """
-        return run(self._search(body, cursor, overrides), self._client)
+        return run(self._search(body, cursor, overrides))
 
     def pages(self, body: Body | None = None, **overrides: Any) -> Iterator[GroupPage]:
         """All pages, by cursor; arguments and errors as for ``search``."""
@@ -106,7 +106,7 @@ class DedupSearch(_Searching):
 
     def close(self, cursor: str) -> None:
         """Release a cursor before its end; one that no longer exists is no error."""
-        run(cursor_paging.close(cursor), self._client)
+        run(cursor_paging.close(cursor, self._server))
 
     def expand(self, cluster_id: str, body: Body | None = None, **overrides: Any) -> Expansion:
         """The pages of a cluster that match the body's query, if it has one; the canonical document first.
@@ -119,7 +119,7 @@ class DedupSearch(_Searching):
         Raises:
             SearchRefused, IndexUnavailable: as for ``search``.
         """
-        return run(self._expand(cluster_id, body, overrides), self._client)
+        return run(self._expand(cluster_id, body, overrides))
 
 
 class AsyncDedupSearch(_Searching):
@@ -129,7 +129,7 @@ class AsyncDedupSearch(_Searching):
         self, body: Body | None = None, *, cursor: str | None = None, **overrides: Any
     ) -> GroupPage:
         """See ``DedupSearch.search``."""
-        return await run_async(self._search(body, cursor, overrides), self._client)
+        return await run_async(self._search(body, cursor, overrides))
 
     async def pages(self, body: Body | None = None, **overrides: Any) -> AsyncIterator[GroupPage]:
         """See ``DedupSearch.pages``."""
@@ -145,8 +145,8 @@ class AsyncDedupSearch(_Searching):
 
     async def close(self, cursor: str) -> None:
         """See ``DedupSearch.close``."""
-        await run_async(cursor_paging.close(cursor), self._client)
+        await run_async(cursor_paging.close(cursor, self._server))
 
     async def expand(self, cluster_id: str, body: Body | None = None, **overrides: Any) -> Expansion:
         """See ``DedupSearch.expand``."""
-        return await run_async(self._expand(cluster_id, body, overrides), self._client)
+        return await run_async(self._expand(cluster_id, body, overrides))

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Limited
 
 from es_dedup.collapse import search_bodies
 from es_dedup.collapse.model import DEFAULT_SIZE, Body, Mode, SearchOptions
+from es_dedup.collapse.operations import Server
 from es_dedup.errors import SearchRefused, wrong_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.collapse.operations import Answer
 
 MOST_DEPTH: Final = 200
 """Objects and lists within each other. Elasticsearch takes 30 nested ``bool`` queries, three levels each."""
+NOWHERE: Final = Server()
 Object: TypeAlias = dict[str, Any]
 _NEVER: Final = {
     "sub_searches": "use a retriever",
@@ -94,14 +101,14 @@ class Request:
         body: the user's.
         options: of this search.
         header: routing and preference; empty for a search on a point in time, which has them already.
-        opensearch: whether the server is OpenSearch.
+        server: where it is sent.
     """
 
     index: str
     body: Body
     options: SearchOptions
     header: Mapping[str, str]
-    opensearch: bool = False
+    server: Server = NOWHERE
 
     @property
     def first(self) -> int:
@@ -116,6 +123,23 @@ class Request:
     def paged(self, first: int, size: int) -> Request:
         """The same search for other groups of its order."""
         return replace(self, body=self.body | {"from": first, "size": size})
+
+    async def ask(
+        self, bodies: Sequence[Body], *, skip_unmatched: bool = False, filter_path: str = ""
+    ) -> list[Answer]:
+        """The answers to several searches of this index in one request, in order.
+
+        Args:
+            bodies: of the searches; one with a point in time names no index.
+            skip_unmatched: skip shards that cannot match.
+            filter_path: which parts of the answers are wanted, as Elasticsearch takes it; empty: all.
+        """
+        header = {"index": self.index, **self.header}
+        searches = [part for body in bodies for part in ({} if "pit" in body else header, body)]
+        options: dict[str, Any] = {"pre_filter_shard_size": 1} if skip_unmatched else {}
+        return await self.server.search(
+            searches, **options | ({"filter_path": filter_path} if filter_path else {})
+        )
 
     @property
     def fetched(self) -> Body:

@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies
 from es_dedup.collapse.model import Body, Bound, GroupTotal, Total
-from es_dedup.collapse.operations import MultiSearch, checked
+from es_dedup.collapse.operations import checked
 from es_dedup.collapse.search_bodies import WRAP, facets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
 
@@ -180,7 +179,7 @@ def counters(request: Request) -> Body:
     return _wrapped(request, {SHARED: {"filter": search_bodies.SHARED, "aggs": {GROUPS: distinct}}})
 
 
-def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]:
+async def groups_in(request: Request, answer: Mapping[str, Any]) -> Total | None:
     """The number of groups out of the answer to ``counters``; asks again on several shards, and where there are very many."""
     if WRAP not in answer.get("aggregations", {}):
         return None
@@ -195,13 +194,13 @@ def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]
         return Total(alone + taken)
     parts = max(1, -(-together // (MOST_BUCKETS // 2)))
     if parts <= MOST_PARTS:
-        repeats, complete = yield from _in_parts(request, parts, one_shard=shards == 1)
+        repeats, complete = await _in_parts(request, parts, one_shard=shards == 1)
         if complete:
             return Total(alone + together - repeats)
     return Total(alone + -(-taken // shards), Bound.AT_LEAST)
 
 
-def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[int, bool]]:
+async def _in_parts(request: Request, parts: int, *, one_shard: bool) -> tuple[int, bool]:
     """How many pages are not the first of their cluster, and whether all clusters were listed that have such pages.
 
     One shard lists just the clusters of which two pages or more match. Of several shards each has to list all it has.
@@ -216,7 +215,7 @@ def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[in
         listed = {GROUPS: {"terms": terms}, SEVERAL: {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}}
         facets = _wrapped(request, {SHARED: {"filter": search_bodies.SHARED, "aggs": listed}})
         made.append(search_bodies.tally(request.body, facets) | {"track_total_hits": False})
-    answers = yield MultiSearch(made, request.index, request.header, filter_path=BULK)
+    answers = await request.ask(made, filter_path=BULK)
     found = [_repeats(_unwrapped(checked(answer))[SHARED]) for answer in answers]
     return sum(repeats for repeats, _ in found), all(complete for _, complete in found)
 
