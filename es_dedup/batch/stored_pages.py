@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
-from es_dedup.clustering.star import build_clusters, containment
+from es_dedup.clustering.star import containment
 from es_dedup.decision.comparison import PagePairs, compare, evidence_of
 from es_dedup.decision.rules import BY_RULES
 from es_dedup.model import Cluster, Edge, Member, Relation, SearchHit, SearchResult, fitted_id
@@ -140,28 +140,23 @@ def clusters_with_evidence(
     with_evidence = _members(compared, lookup)
     edges = index.edges_of({group[0].canonical for group in groups})
     assigned = {each.page_id: each for group in groups for each in group}
-    linked = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
-    built = {
-        cluster.id: cluster
-        for cluster in build_clusters({**index.assignments(linked), **assigned}.values(), edges)
-    }
-    # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
-    listed = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
+    linked = {name for edge in edges for name in (edge.left, edge.right)} - assigned.keys()
+    pointers = containment(edges, index.assignments(linked) | assigned)
     unseen = {each.page_id for each in compared if each.page_id != each.canonical} - with_evidence.keys()
     removed = unseen - index.get_many(unseen).keys() if unseen else unseen
-    return [
-        replace(
-            cluster,
-            members=tuple(
-                with_evidence.get(member.page_id, member)
-                for member in cluster.members
-                if member.page_id not in removed
-            ),
+    found = []
+    for group in groups:
+        # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
+        own = [each for each in group if assigned[each.page_id] is each]
+        members = tuple(
+            with_evidence.get(each.page_id) or Member(each.page_id, each.relation, each.score)
+            for each in own
+            if each.page_id != each.canonical and each.page_id not in removed
         )
-        if cluster.members
-        else cluster  # most clusters are one page, and a copy of each takes long
-        for cluster in listed
-    ]
+        if own:
+            name = own[0].cluster_id
+            found.append(Cluster(name, own[0].canonical, members, pointers.get(name, ())))
+    return found
 
 
 def _members(assigned: Sequence[Assignment], lookup: CandidateSearch) -> dict[str, Member]:

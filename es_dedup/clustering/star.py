@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,7 +10,7 @@ import numpy as np
 from es_dedup.clustering.constraints import UNCONSTRAINED, Constraints
 from es_dedup.clustering.order import PageKey, canonical_order
 from es_dedup.index.cluster_changes import Assignment
-from es_dedup.model import Cluster, Edge, Member, Relation
+from es_dedup.model import Edge, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -181,25 +179,6 @@ def containment(edges: Iterable[Edge], assignments: Mapping[str, Assignment]) ->
         if outer is not None and inner is not None and _stands(outer) and _stands(inner):
             found.setdefault(inner.cluster_id, set()).add(outer.cluster_id)
     return {name: tuple(sorted(others - {name})) for name, others in found.items() if others - {name}}
-
-
-def build_clusters(assignments: Iterable[Assignment], edges: Iterable[Edge] = ()) -> list[Cluster]:
-    """Clusters by id, members by page id, with their containment pointers.
-
-    Args:
-        assignments: all assignments of each cluster that is touched.
-        edges: those between the canonical documents; others are passed over.
-    """
-    by_page = {each.page_id: each for each in assignments}
-    pointers = containment(edges, by_page)
-    ordered = sorted(by_page.values(), key=attrgetter("cluster_id", "page_id"))
-    groups = groupby(ordered, attrgetter("cluster_id"))
-    return [_cluster(name, [*group], pointers.get(name, ())) for name, group in groups]
-
-
-def _cluster(name: str, group: Sequence[Assignment], contained_in: tuple[str, ...]) -> Cluster:
-    members = tuple(Member(each.page_id, each.relation, each.score) for each in group if not _stands(each))
-    return Cluster(name, group[0].canonical, members, contained_in)
 
 
 def _stands(assignment: Assignment) -> bool:

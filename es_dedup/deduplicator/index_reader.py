@@ -30,7 +30,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.index.closing import Closing
 from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, RemoveReport, SearchResult
-from es_dedup.model.batches import chunked
+from es_dedup.model.batches import chunked, chunked_by_size
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 IDS_AT_A_TIME: Final = 500
 ROOT = "root"
 """The note that has the root of page files."""
-CLUSTERS_AT_A_TIME = 1_000  # whose evidence is computed together
+SHOWN_AT_A_TIME = 3_000  # pages of clusters whose evidence is computed together
 CHECKED_AT_A_TIME = 64
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
@@ -492,7 +492,7 @@ class IndexReader(Closing):
         """
         self._warn()
         groups = islice(self._index.clusters(min_size=min_size, after=after), limit)
-        for some in chunked(groups, CLUSTERS_AT_A_TIME):
+        for some in chunked_by_size(groups, SHOWN_AT_A_TIME, len):
             yield from self._shown(some, least=min_size)
 
     def list_clusters(

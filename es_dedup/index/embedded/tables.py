@@ -144,8 +144,10 @@ def rows_in(
     connection: sqlite3.Connection, select: str, values: Iterable[str | int]
 ) -> list[tuple[Any, ...]]:
     """Rows of a statement that ends in ``IN``, for any number of ids, documents or hashes; in no order."""
-    # No page has an id with a null character or half a surrogate pair: SQLite would read what is before that, and join two halves.
-    listed = json.dumps([each for each in values if "\0" not in (text := str(each)) and encodable(text)])
+    listed = json.dumps(wanted := list(values))
+    if "\\u0000" in listed or "\\ud" in listed:
+        # No page has an id with a null character or half a surrogate pair: SQLite would read what is before that, and join two halves.
+        listed = json.dumps([each for each in wanted if "\0" not in (text := str(each)) and encodable(text)])
     return connection.execute(f"{select} (SELECT value FROM json_each(?))", (listed,)).fetchall()
 
 
