@@ -29,7 +29,7 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.markup import fragment_of, is_html_page, without_references
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
-from es_dedup.index.records import FeatureRecord, RecordBatch
+from es_dedup.index.records import FeatureRecord, RecordBatch, encodable
 from es_dedup.model import EMPTY, NO_WORDS, Content, Page, Skipped, fitted_id, id_problem
 from es_dedup.model.batches import chunked_by_size
 from es_dedup.model.times import time_given
@@ -339,7 +339,7 @@ def _moment(value: str | datetime | None) -> datetime | None:
 
 def _clean(text: str) -> str:
     """Without halves of surrogate pairs, which no storage takes."""
-    return text if text.isascii() else text.encode("utf-8", "ignore").decode()
+    return text if encodable(text) else text.encode("utf-8", "ignore").decode()
 
 
 def name_of(page: Page) -> str:

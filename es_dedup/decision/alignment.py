@@ -45,7 +45,7 @@ ALIKE: Final = 0.5
 _WORD: Final = lazy.pattern(r"[^\W\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|\s+|.", re.DOTALL)
 
 # the marks of ``text.tokens``, in all widths: inside numbers points, commas and colons are none
-_CLAUSE: Final = re.compile(
+_CLAUSE: Final = lazy.pattern(
     r"(?:(?<=[0-9０-９])[.,:．，：](?=[0-9０-９])|(?<=[A-Za-z0-9Ａ-Ｚａ-ｚ０-９])[.．](?=[A-Za-z0-9Ａ-Ｚａ-ｚ０-９])"
     r"|[^。．｡！？!?；;：:，,….\n\r])+"
 )

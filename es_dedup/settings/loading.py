@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -312,6 +311,8 @@ def _file_to_read(path: Path | None, environ: Mapping[str, str]) -> Path | None:
 
 def _read_file(path: Path, problems: list[str]) -> dict[str, Any]:
     """The file's values by dotted key; empty, with what is wrong in ``problems``, when it cannot be used."""
+    import tomllib  # noqa: PLC0415 - without a file nothing needs it
+
     try:
         text = read_regular(path, MAX_FILE_BYTES).decode("utf-8-sig")
         return _flatten(tomllib.loads(text.replace("\r\n", "\n")))

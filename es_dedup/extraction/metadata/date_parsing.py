@@ -7,6 +7,8 @@ from datetime import datetime, time
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from es_dedup import lazy
+
 FIRST_YEAR: Final = 1990
 LAST_YEAR: Final = 2100
 
@@ -14,21 +16,21 @@ _TIME: Final = (
     r"(?:[T\s日,]*?(\d{1,2})[:：时](\d{2})(?:[:：分](\d{2}))?(?:\.\d{1,9})?\s?(Z|[+-]\d{2}:?\d{2})?)?"
 )
 _DAY: Final = r"((?:19|20)\d{2})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?!\d)\s?日?"
-_MOMENT: Final = re.compile(_DAY + _TIME)
-_COMPACT: Final = re.compile(r"^\s*((?:19|20)\d{2})(\d{2})(\d{2})(?:T?(\d{2}):?(\d{2}):?(\d{2})?)?")
+_MOMENT: Final = lazy.pattern(_DAY + _TIME)
+_COMPACT: Final = lazy.pattern(r"^\s*((?:19|20)\d{2})(\d{2})(\d{2})(?:T?(\d{2}):?(\d{2}):?(\d{2})?)?")
 LABELS: Final = ("时间", "日期", "時間", "于")
 """In every line in which ``labelled_moment`` finds one stands one of these."""
 
-_LABELLED: Final = re.compile(
+_LABELLED: Final = lazy.pattern(
     r"(?:时间|日期|時間|(?:发布|发表|发稿|更新|刊发|刊登|上传|發佈|發布)于)\s{0,3}[:：]?\s{0,3}(?=(?:19|20)\d{2})"
     + _DAY
     + _TIME
 )
-_NAMED_DAY: Final = re.compile(
+_NAMED_DAY: Final = lazy.pattern(
     r"(?<![^\W\d_])([^\W\d_]{3,10})\.?\s?(\d{1,2})(?:st|nd|rd|th)?,?\s((?:19|20)\d{2})\b"
     r"|(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[\s-](?:(?:of|de)\s)?([^\W\d_]{3,10})\.?,?[\s-](?:de\s)?((?:19|20)\d{2})\b"
 )
-_LABELLED_SHORT: Final = re.compile(
+_LABELLED_SHORT: Final = lazy.pattern(
     r"(?:发布|发表)时间\s?[:：]\s{0,3}(\d{2})-(\d{2})-(\d{2})(?:\s?(\d{2}):(\d{2}))?(?!\d)"
 )
 _MONTHS: Final = tuple(
@@ -49,16 +51,16 @@ _MONTHS: Final = tuple(
     )
 )
 _MONTH_OF: Final = {name: place for place, names in enumerate(_MONTHS, 1) for name in names}
-_NUMBERED_DAY: Final = re.compile(
+_NUMBERED_DAY: Final = lazy.pattern(
     r"(?<![\d.,/:-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?((?:19|20)\d{2})(?![\d./-]|\.\d)(?:,?\s{0,3}(\d{1,2})[:.](\d{2})(?::(\d{2}))?(?!\d))?"
 )
-_SHORT_YEAR: Final = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{2})(?:,?\s\d{1,2}[:.]\d{2})?(?:\sUhr|\sh)?$")
-_CUE: Final = re.compile(r"(?:19|20)\d{2}|^\s*(?:\d{1,2}\.\d{1,2}\.\d{2}|[A-Z][a-z]{2}, \d)")
+_SHORT_YEAR: Final = lazy.pattern(r"^(\d{1,2})\.(\d{1,2})\.(\d{2})(?:,?\s\d{1,2}[:.]\d{2})?(?:\sUhr|\sh)?$")
+_CUE: Final = lazy.pattern(r"(?:19|20)\d{2}|^\s*(?:\d{1,2}\.\d{1,2}\.\d{2}|[A-Z][a-z]{2}, \d)")
 _MONTHS_A_YEAR: Final = 12
 _URL_DAY: Final = (
-    re.compile(r"/((?:19|20)\d{2})[/_-](0?[1-9]|1[0-2])[/_-](0?[1-9]|[12]\d|3[01])(?=[/_.-])"),
-    re.compile(r"/((?:19|20)\d{2})[/_-]?(0[1-9]|1[0-2])[/_-]?(0[1-9]|[12]\d|3[01])(?!\d)"),
-    re.compile(r"[/_t-]((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=[/_.-])"),
+    lazy.pattern(r"/((?:19|20)\d{2})[/_-](0?[1-9]|1[0-2])[/_-](0?[1-9]|[12]\d|3[01])(?=[/_.-])"),
+    lazy.pattern(r"/((?:19|20)\d{2})[/_-]?(0[1-9]|1[0-2])[/_-]?(0[1-9]|[12]\d|3[01])(?!\d)"),
+    lazy.pattern(r"[/_t-]((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=[/_.-])"),
 )
 
 
