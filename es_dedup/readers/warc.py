@@ -34,7 +34,7 @@ from es_dedup.readers.streams import (
 from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from es_dedup.readers.locations import Source
@@ -55,7 +55,6 @@ _PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
 """Of records without an answer of a server; crawlers write logs and texts of their own under others."""
 _IN_WACZ: Final = re.compile(r"archive/.*\.warc(\.gz)?", re.DOTALL)
 _IN_MULTI_WACZ: Final = re.compile(rf"{_IN_WACZ.pattern}|.*\.wacz", re.DOTALL)
-HOLDS_NONE: Final = Problem("holds neither archive/*.warc or .warc.gz nor a .wacz file")
 _SCAN_BYTES: Final = 2**20
 _HEAD_BYTES: Final = 4096
 _HEADER_BYTES: Final = 2**16
@@ -124,24 +123,21 @@ def wacz_records(source: Source, options: ReadOptions) -> Iterator[Record]:
         OSError, BadZipFile: the file cannot be opened, or is no zip file that can be read.
         MissingExtra: as ``warc_records``.
     """
-    number, empty = 0, True
+    number = 0
     with source.open("rb") as file, temporary_folder("wacz") as folder:
         refuse_packed(file.read(len(_VERSION)))
-        for name, archive in _archives(file, folder):
-            empty, before = False, number
-            if isinstance(archive, Problem):
-                yield Record(None, None, Problem(f"{name}: {archive}"))
-                continue
-            for raw, line, value in warc_records(archive, options):
+        for name, records in _archives(file, folder, options):
+            before = number
+            for raw, line, value in records:
                 number = before + line if line else number
                 said = Problem(f"{name}: {value}") if isinstance(value, Problem) and value else value
-                yield Record(raw, number if line else None, said)
-    if empty:
-        yield Record(None, None, HOLDS_NONE)
+                yield Record(raw, line and number, said)
 
 
-def _archives(file: IO[bytes], folder: Path, inside: str = "") -> Iterator[tuple[str, Path | Problem]]:
-    """The archives of a WACZ file, and of those in it, by name; each is unpacked into the folder until the next one, or there is a problem.
+def _archives(
+    file: IO[bytes], folder: Path, options: ReadOptions, inside: str = ""
+) -> Iterator[tuple[str, Iterable[Record]]]:
+    """The archives of a WACZ file, and of those in it, by name with their records; each is unpacked into the folder until the next one.
 
     Raises:
         BadZipFile: see ``wacz_records``.
@@ -150,31 +146,23 @@ def _archives(file: IO[bytes], folder: Path, inside: str = "") -> Iterator[tuple
         packed = ZipFile(file)
     except NotImplementedError as error:  # of a later version of the format
         raise BadZipFile(str(error)) from error
-    # not deeper than one level: a file may hold itself
-    wanted = [
-        each
-        for each in packed.infolist()
-        if (_IN_WACZ if inside else _IN_MULTI_WACZ).fullmatch(each.filename)
-    ]
-    for each in sorted(wanted, key=attrgetter("filename")):
+    wanted = _IN_WACZ if inside else _IN_MULTI_WACZ  # not deeper than one level: a file may hold itself
+    for each in sorted(packed.infolist(), key=attrgetter("filename")):
+        if not wanted.fullmatch(each.filename):
+            continue
         name, nested = inside + each.filename, each.filename.endswith(".wacz")
         unpacked = folder / ("nested" if nested else "archive")
         try:
             with unpacked.open("wb") as copy, packed.open(each) as archive:
                 copyfileobj(archive, copy)
+            if nested:
+                with unpacked.open("rb") as several:
+                    yield from _archives(several, folder, options, f"{name}: ")
         # RuntimeError: it is encrypted, or packed by an unknown method.
         except (RuntimeError, *READ_ERRORS) as error:
-            yield name, Problem(plain_problem(error))
-            if nested:
-                continue
+            yield name, [Record(None, None, Problem(plain_problem(error)))]
         if not nested:
-            yield name, unpacked
-            continue
-        try:
-            with unpacked.open("rb") as several:
-                yield from _archives(several, folder, f"{name}: ")
-        except BadZipFile as error:
-            yield name, Problem(plain_problem(error))
+            yield name, warc_records(unpacked, options)
 
 
 def placed_records(stream: IO[bytes], damage: str, options: ReadOptions) -> Iterator[Record]:
