@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from lxml import etree
 
 from es_dedup.extraction.block_features import block_features
-from es_dedup.extraction.blocks import Blocks
+from es_dedup.extraction.blocks import read_blocks
 from es_dedup.extraction.page_columns import About, Page, read_page
 from es_dedup.extraction.page_features import NAMES, page_numbers
 from es_dedup.extraction.token_odds import Odds
@@ -205,11 +206,7 @@ def load_model(path: str) -> BlockModel:
 def _checked(data: bytes) -> BlockModel:
     """The model in the bytes of a file, once it has read a block."""
     model = read_model(data)
-    one = Blocks(
-        tags=["p"], parents=[-1], signatures=[0], contexts=[0], paths=[0], path_starts=[0], first=[0], last=[1], names=[""], texts=["a"],
-        holders=[0], inline=[0], inline_signatures=[0], images=[0],
-    )  # fmt: skip
-    found = model.read(read_page(one, About()))
+    found = model.read(read_page(read_blocks(etree.fromstring("<p>a</p>")), About()))
     if not (np.isfinite(found.blocks).all() and np.isfinite(found.thread)):
         raise ValueError("is damaged: it has numbers that are none")
     return model
