@@ -378,12 +378,14 @@ def form_titles(
     known, title, count = np.unique(titles, return_inverse=True, return_counts=True)
     # keys have a place in the upper half, and a hash or another place in the lower one
     low = 2**HASH_BITS - 1
-    kinds, everywhere = np.unique(np.unique(numbered[0] << HASH_BITS | numbered[1]) & low, return_counts=True)
+    kinds, everywhere = np.unique(
+        sorted_distinct(numbered[0] << HASH_BITS | numbered[1]) & low, return_counts=True
+    )
     page, masked, clause = numbered[:, count[title[numbered[0]]] >= PLACEHOLDER_FROM]
     # A field is a masked clause under a title; a page may have several clauses of one field.
     keys, field = np.unique(title[page] << HASH_BITS | masked, return_inverse=True)
     title_of_field = keys >> HASH_BITS
-    field_of_page, page = np.divmod(np.unique(field << HASH_BITS | page), low + 1)
+    field_of_page, page = np.divmod(sorted_distinct(field << HASH_BITS | page), low + 1)
 
     def distinct(fields: Any, values: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of each field how many values it has, and how often the most frequent one."""

@@ -61,6 +61,15 @@ def test_a_name_loads_what_it_needs(code: str, absent: set[str], most: int) -> N
     assert len(modules) <= most
 
 
+def test_learning_from_texts_loads_no_masked_arrays() -> None:
+    pages = f"Page(id=str(at), text=f'{TEXT}{{at}}') for at in range(9)"
+    modules = loaded(
+        f"from es_dedup import Deduplicator, Page; Deduplicator.open(':memory:').add_many([{pages}])"
+    )
+    assert "es_dedup.batch.learning" in modules
+    assert not modules & (HEAVY | PARSER | TERMINAL | {"numpy.ma"})
+
+
 def test_a_check_of_text_loads_no_parser_of_pages_and_no_other_command(tmp_path: Path) -> None:
     db, page = tmp_path / "pages.db", tmp_path / "page.jsonl"
     with Deduplicator.open(db) as dedup:
