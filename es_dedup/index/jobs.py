@@ -102,6 +102,11 @@ class Partition:
     seconds: float = 0.0
     counts: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether an earlier attempt may have ended in the middle of what comes next."""
+        return self.attempts > 1 or bool(self.error)
+
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:

@@ -21,16 +21,7 @@ from es_dedup.index.source_index import Shard, SourceDocument, SourceFields, ind
 from es_dedup.maintenance.attach import check_fields
 from es_dedup.maintenance.context import GROUP_PAGES, MaintenanceContext
 from es_dedup.maintenance.follow import Positions, changes
-from es_dedup.maintenance.stage import (
-    PartitionPlan,
-    Stage,
-    Step,
-    batch_of,
-    give_up,
-    gives_up,
-    process_batches,
-    repeats,
-)
+from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, process_batches
 from es_dedup.model import Outcome
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import decision_settings, with_recorded
@@ -78,7 +69,7 @@ def _plan_features(context: MaintenanceContext, job: Job) -> list[PartitionPlan]
 
 def _work_features(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
     """One step per batch; the checkpoint is a sequence number."""
-    work, batch = part.work, batch_of(context, part)
+    work, batch = part.work, context.batch_of(part)
     shard = Shard(work["index"], work["shard"], 0, work["to"])
 
     def read(names: Sequence[str], checkpoint: Any) -> Batches:
@@ -100,7 +91,7 @@ def _plan_ignored(context: MaintenanceContext, _job: Job) -> list[PartitionPlan]
 def _work_ignored(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
     """Features of all pages of these sites from their documents, some hundred at a time; the checkpoint is a page id."""
     sites = set(part.work["sites"])
-    for records in context.index.scan(after=part.checkpoint, batch=batch_of(context, part)):
+    for records in context.index.scan(after=part.checkpoint, batch=context.batch_of(part)):
         counts: Counter[str] = Counter()
         fields_of_page = context.fields_of(each.page_id for each in records if each.site in sites)
         for fields, _, documents in context.read_documents(fields_of_page):
@@ -125,7 +116,7 @@ def _plan_waiting(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
 
 def _work_waiting(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
     """One step per batch; it begins from the start each time, as what was decided on is not met again."""
-    batch = batch_of(context, part)
+    batch = context.batch_of(part)
 
     def read(names: Sequence[str], _checkpoint: Any) -> Batches:
         for _ in range(PASSES):
@@ -165,12 +156,12 @@ def _work_named(context: MaintenanceContext, job: Job, part: Partition) -> Itera
     """One step per batch; the checkpoint is how many pages of the part are done."""
     first, done = part.work["first"], part.checkpoint or 0
     page_ids = job.options["page_ids"][first : first + NAMED_PAGES]
-    if gives_up(context, part) and done < len(page_ids):
-        give_up(context, part, "ingest", page_ids[done])
+    if context.gives_up(part) and done < len(page_ids):
+        context.give_up(part, "ingest", page_ids[done])
         done += 1
         yield Step(done, 1, {"dead": 1})
-    for some in chunked(page_ids[done:], batch_of(context, part)):
-        counts = context.ingest(some, again=repeats(part))
+    for some in chunked(page_ids[done:], context.batch_of(part)):
+        counts = context.ingest(some, again=part.repeats)
         done += len(some)
         yield Step(done, len(some), counts)
 
@@ -251,7 +242,7 @@ def _work_remaining(context: MaintenanceContext, _job: Job, part: Partition) -> 
     The checkpoint is how far the index was read, see ``Positions``.
     """
     index, fields = part.work["index"], SourceFields(**part.work["fields"])
-    batch = batch_of(context, part)
+    batch = context.batch_of(part)
     context.source_index.refresh(index)
 
     def read(names: Sequence[str], checkpoint: Any) -> Batches:
@@ -260,7 +251,7 @@ def _work_remaining(context: MaintenanceContext, _job: Job, part: Partition) -> 
             if alive := [each for each in documents if each.key.page_id not in dead]:
                 yield alive, checkpoint
 
-    decide = partial(context.ingest_documents, again=repeats(part))
+    decide = partial(context.ingest_documents, again=part.repeats)
     yield from process_batches(context, part, "remaining", fields, read, decide)
     if part.work.get("positions") is None:
         return

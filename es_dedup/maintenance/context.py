@@ -22,7 +22,7 @@ from es_dedup.errors import ConfigError, DedupError, MassChange, NotAttached, re
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
-from es_dedup.index.jobs import DeadLetter
+from es_dedup.index.jobs import DeadLetter, Partition
 from es_dedup.index.port import ATTACHMENTS, REMOVED, Index
 from es_dedup.index.source_index import SourceDocument, SourceFields, documents_of, index_of
 from es_dedup.model.batches import chunked, chunked_by_size
@@ -224,6 +224,22 @@ class MaintenanceContext:
         self.jobs.put_dead_letters(
             DeadLetter(page_id, task, reason or DIED, attempts, now) for page_id, reason in reasons.items()
         )
+
+    def batch_of(self, part: Partition) -> int:
+        """Documents at a time: fewer after each failed attempt at a part, one in the last, so that one bad page is found."""
+        limits = self.settings.maintenance
+        if limits.max_attempts == 1:
+            return 1
+        left = max(0, limits.max_attempts - max(1, part.attempts)) / (limits.max_attempts - 1)
+        return max(1, round(float(limits.batch**left)))
+
+    def gives_up(self, part: Partition) -> bool:
+        """Whether the next document of a part has been tried often enough, alone at last."""
+        return part.attempts > self.settings.maintenance.max_attempts
+
+    def give_up(self, part: Partition, task: str, page_id: str) -> None:
+        """Make a dead letter of the document that a part could not get past."""
+        self.put_dead_letters({page_id: part.error}, task, part.attempts - 1)
 
     def guard(self, what: str, changes: int, total: int, *, force: bool) -> None:
         """Let a change of many documents pass, or refuse it: most often it is a mistake.

@@ -21,7 +21,7 @@ from es_dedup.errors import reading_stored
 from es_dedup.index.closing import on_error
 from es_dedup.index.source_index import Shard, ShardWrites, SourceDocument, SourceFields
 from es_dedup.maintenance.context import FOLLOWING, MaintenanceContext, pages_of
-from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up, repeats
+from es_dedup.maintenance.stage import PartitionPlan, Stage, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -338,8 +338,8 @@ class _Follower:
 
     def __init__(self, context: MaintenanceContext, part: Partition) -> None:
         self._context, self._part = context, part
-        self._batch = batch_of(context, part)
-        self._gives_up = gives_up(context, part)
+        self._batch = context.batch_of(part)
+        self._gives_up = context.gives_up(part)
         self.state = FollowState.of(part)
         self.busy = False
         # on documents since statistics were tended, and when that was
@@ -420,7 +420,7 @@ class _Follower:
         if self._part.attempts > 1 and documents:
             if self._gives_up and state.place == place:
                 self._gives_up = False
-                give_up(context, self._part, FOLLOW.name, documents[0].key.page_id)
+                context.give_up(self._part, FOLLOW.name, documents[0].key.page_id)
                 state.positions.advance(found.index, found.shard, found.history, documents[0].seq_no)
                 yield state.step(1, {"dead": 1})
                 documents = documents[1:]
@@ -428,7 +428,7 @@ class _Follower:
             yield state.step()
         context.source_index.remember(documents)
         with on_error(context.source_index.forget_index, found.index):
-            counts = context.ingest_documents(found.fields, documents, again=repeats(self._part))
+            counts = context.ingest_documents(found.fields, documents, again=self._part.repeats)
         self.busy |= bool(documents)
         self._decided |= bool(documents)
         state.positions.advance(found.index, found.shard, found.history, found.reached)

@@ -60,30 +60,6 @@ class Stage:
     work: Callable[[MaintenanceContext, Job, Partition], Iterator[Step]]
 
 
-def batch_of(context: MaintenanceContext, part: Partition) -> int:
-    """Documents at a time: fewer after each failed attempt, one in the last, so that one bad page is found."""
-    limits = context.settings.maintenance
-    if limits.max_attempts == 1:
-        return 1
-    left = max(0, limits.max_attempts - max(1, part.attempts)) / (limits.max_attempts - 1)
-    return max(1, round(float(limits.batch**left)))
-
-
-def repeats(part: Partition) -> bool:
-    """Whether an earlier attempt may have ended in the middle of what comes next."""
-    return part.attempts > 1 or bool(part.error)
-
-
-def gives_up(context: MaintenanceContext, part: Partition) -> bool:
-    """Whether the next document has been tried often enough, alone at last."""
-    return part.attempts > context.settings.maintenance.max_attempts
-
-
-def give_up(context: MaintenanceContext, part: Partition, task: str, page_id: str) -> None:
-    """Make a dead letter of the document that a part could not get past."""
-    context.put_dead_letters({page_id: part.error}, task, part.attempts - 1)
-
-
 def process_batches(
     context: MaintenanceContext,
     part: Partition,
@@ -103,9 +79,9 @@ def process_batches(
         process: what is done with a batch; returns counts.
     """
     checkpoint = part.checkpoint
-    if gives_up(context, part):
+    if context.gives_up(part):
         for documents, checkpoint in islice(read((), checkpoint), 1):  # noqa: B020 - reading goes on after it
-            give_up(context, part, task, documents[0].key.page_id)
+            context.give_up(part, task, documents[0].key.page_id)
             yield Step(checkpoint, 1, {"dead": 1})
     for documents, after in read(fields.names, checkpoint):
         yield Step(after, len(documents), process(fields, documents))

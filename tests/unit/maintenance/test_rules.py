@@ -22,7 +22,6 @@ from es_dedup.index.source_index import (
 )
 from es_dedup.maintenance.audit import agrees
 from es_dedup.maintenance.context import MaintenanceContext
-from es_dedup.maintenance.stage import batch_of, gives_up
 from es_dedup.model import Edge, Relation
 from es_dedup.settings import Settings
 
@@ -35,11 +34,11 @@ def context(**maintenance: Any) -> Any:
 def test_batches_shrink_to_one_page_before_one_is_given_up(batch: int, most: int) -> None:
     where = context(batch=batch, max_attempts=most)
     parts = [Partition("j", "0.a", 0, {}, attempts=attempts) for attempts in range(1, most + 2)]
-    sizes = [batch_of(where, part) for part in parts]
+    sizes = [MaintenanceContext.batch_of(where, part) for part in parts]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == (batch if most > 1 else 1)
     assert sizes[most - 1] == 1
-    assert [gives_up(where, part) for part in parts] == [False] * most + [True]
+    assert [MaintenanceContext.gives_up(where, part) for part in parts] == [False] * most + [True]
 
 
 def test_the_guard_lets_small_changes_pass_and_refuses_large_ones_unless_forced() -> None:
