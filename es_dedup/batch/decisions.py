@@ -8,18 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.clusters import remove_pages
-from es_dedup.batch.overrides import decided_edges
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.decision.term_use import TermUse
 from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import AddReport, Decision, Edge, Outcome, Relation, WritePolicy
-from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Index
@@ -131,7 +128,6 @@ class AddCounts:
 KNOWN_FROM: Final = 100  # pages of the corpus that statistics were learned from
 KNOWN_OF_CALL: Final = 20  # the same, where so many pages of one call are among them
 NEARLY_EQUAL: Final = 0.9  # score of an edge
-READ: Final = 2_000  # pages whose edges are objects at a time, after everything was clustered
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,25 +209,6 @@ def edges_beside(edges: Iterable[Edge], names: Collection[str]) -> dict[str, lis
             if name in beside:
                 beside[name].append(edge)
     return beside
-
-
-def clustered_by_policy(
-    policy: WritePolicy, stored: StoredBatch, index: Index, lookup: CandidateSearch, clustered: RelatedPairs
-) -> tuple[Decisions, Decisions]:
-    """``apply_policy`` after the whole index was clustered: edges and assignments that are not at hand are read from it, some at a time."""
-    decisions: Decisions = {}
-    every: dict[tuple[str, str], Edge] = {}
-    at_hand = clustered.assigned
-    for some in chunked(stored.new, READ if at_hand is None else max(len(stored.new), 1)):
-        found = index.edges_of(some) if at_hand is None else clustered.edges
-        edges = decided_edges(index, found, some)
-        names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(some)
-        assigned = index.assignments(names) if at_hand is None else at_hand
-        decisions |= not_unique(stored.decisions(names, edges, assigned))
-        # ``mark`` needs no edges any more: of a large index they do not fit in memory
-        if policy is not WritePolicy.MARK:
-            every |= {(edge.left, edge.right): edge for edge in edges}
-    return apply_policy(policy, stored, list(every.values()), decisions, index, lookup, stored.new)
 
 
 def apply_policy(

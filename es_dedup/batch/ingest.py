@@ -16,14 +16,7 @@ from es_dedup.batch.clusters import (
     place,
 )
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.decisions import (
-    AddCounts,
-    StoredBatch,
-    apply_policy,
-    by_policy,
-    clustered_by_policy,
-    not_unique,
-)
+from es_dedup.batch.decisions import AddCounts, StoredBatch, apply_policy, by_policy, not_unique
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk, changed, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
@@ -57,6 +50,7 @@ WRITE_PAGES: Final = 18_432  # written at a time, and at most lost when the proc
 WRITE_BYTES: Final = 128 * 2**20
 INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
+READ: Final = 2_000  # pages whose edges are objects at a time, after everything was clustered
 FULL_SHARE: Final = 5  # a full run when one page in so many is new since the last one
 # and one in so many is new in this call, or there are twice the pages; else the run would take far longer than the calls themselves
 WORTH_SHARE: Final = 20
@@ -378,8 +372,8 @@ class Ingest:
         return stored, edges, decisions
 
     def _decide_all(self) -> None:
-        """Cluster the whole index anew, and decide on the pages of the call."""
-        counts, found = self.counts, self._recluster()
+        """Cluster the whole index anew, and decide on the pages of the call: edges and assignments not at hand are read, some at a time."""
+        counts, found, index = self.counts, self._recluster(), self._index
         counts.decisions, counts.truncated = {}, 0
         counts.pairs, counts.capped_terms, counts.use = found.compared, found.capped_terms, found.use
         new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)
@@ -387,7 +381,20 @@ class Ingest:
         lookup = self._lookup()
         # learned just now: those of the lookup may be from before the call
         lookup.statistics = found.statistics
-        counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, lookup, found))
+        decisions: dict[str, Decision] = {}
+        every: dict[tuple[str, str], Edge] = {}
+        for some in chunked(new, READ if found.assigned is None else max(len(new), 1)):
+            of_some = index.edges_of(some) if found.assigned is None else found.edges
+            edges = decided_edges(index, of_some, some)
+            names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(some)
+            assigned = index.assignments(names) if found.assigned is None else found.assigned
+            decisions |= not_unique(stored.decisions(names, edges, assigned))
+            # ``mark`` needs no edges any more: of a large index they do not fit in memory
+            if self._policy is not WritePolicy.MARK:
+                every |= {(edge.left, edge.right): edge for edge in edges}
+        counts.add_decided(
+            *apply_policy(self._policy, stored, list(every.values()), decisions, index, lookup, new)
+        )
 
     def _recluster(self) -> RelatedPairs:
         if self._pipelined is None:

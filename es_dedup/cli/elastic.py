@@ -24,7 +24,8 @@ from es_dedup.maintenance import attach as attaching
 from es_dedup.maintenance import audit as auditing
 from es_dedup.maintenance import purge as purging
 from es_dedup.maintenance import reindex as reindexing
-from es_dedup.maintenance.runner import KINDS, Runner, preview, run_follow, start_follow
+from es_dedup.maintenance.backfill import KINDS
+from es_dedup.maintenance.runner import Runner, preview, run_follow, start_follow
 from es_dedup.maintenance.status import FOLLOW, job_status, unfinished_jobs
 from es_dedup.temporary import folder_of_process
 

@@ -1,4 +1,4 @@
-"""The stages that read documents, cluster their features and write ``dedup`` fields.
+"""The kinds of jobs, and the stages that read documents, cluster their features and write ``dedup`` fields.
 
 A backfill of all documents stores features first (``FEATURES``, by shard and range of sequence numbers, in parallel), then clusters
 (``CLUSTER``), then writes the ``dedup`` field of each document (``UPDATE``), of documents that were written meanwhile (``REMAINING``), and
@@ -20,8 +20,8 @@ from es_dedup.errors import ConfigError, NotAttached
 from es_dedup.index.source_index import Shard, SourceDocument, SourceFields, index_of
 from es_dedup.maintenance.attach import check_fields
 from es_dedup.maintenance.context import GROUP_PAGES, MaintenanceContext
-from es_dedup.maintenance.follow import Positions, changes
-from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, process_batches
+from es_dedup.maintenance.follow import FOLLOW, Positions, changes
+from es_dedup.maintenance.stage import JobKind, PartitionPlan, Stage, Step, process_batches
 from es_dedup.model import Outcome
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import decision_settings, with_recorded
@@ -339,3 +339,12 @@ UPDATE: Final = Stage("update", _plan_all, _work_update)
 REMAINING: Final = Stage("remaining", _plan_remaining, _work_remaining)
 ORPHANS: Final = Stage("orphans", _plan_all, _work_orphans)
 REFRESH: Final = Stage("statistics", _plan_statistics, _work_statistics)
+KINDS: Final[Mapping[str, JobKind]] = {
+    "backfill": JobKind((FEATURES, CLUSTER, UPDATE, REMAINING, ORPHANS, REFRESH)),
+    "refill": JobKind((FEATURES, CLUSTER)),
+    "recluster": JobKind((WAITING, IGNORED, CLUSTER, UPDATE, ORPHANS)),
+    "follow": JobKind((FOLLOW,)),
+    "update": JobKind((UPDATE, REMAINING, ORPHANS)),
+    "ingest": JobKind((NAMED,), brief=True),
+    "recheck": JobKind((WAITING,), brief=True),
+}

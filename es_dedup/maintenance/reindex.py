@@ -20,10 +20,10 @@ from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import sample
-from es_dedup.maintenance.backfill import outdated_after_pause
+from es_dedup.maintenance.backfill import KINDS, outdated_after_pause
 from es_dedup.maintenance.context import load_attachments, open_context, save_attachments
 from es_dedup.maintenance.follow import follow, note_positions
-from es_dedup.maintenance.runner import KINDS, Runner
+from es_dedup.maintenance.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Kinds of jobs, and who works on them: takes a part, keeps its checkpoint, gives it back; goes to the next stage when all parts are done.
+"""Who works on jobs: takes a part, keeps its checkpoint, gives it back; goes to the next stage when all parts are done.
 
 Any number of processes may do this at once. What decides is always a conditional write to the job's documents, never a message
 that was or was not delivered.
@@ -12,23 +12,12 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from es_dedup.errors import ConfigError, DedupError, IndexUnavailable, NotAttached, UnknownJob
 from es_dedup.index.jobs import Job, JobState, Partition, Version
-from es_dedup.maintenance.backfill import (
-    CLUSTER,
-    FEATURES,
-    IGNORED,
-    NAMED,
-    ORPHANS,
-    REFRESH,
-    REMAINING,
-    UPDATE,
-    WAITING,
-    parts_of_pages,
-)
+from es_dedup.maintenance.backfill import CLUSTER, KINDS, REMAINING, parts_of_pages
 from es_dedup.maintenance.context import DIED, ERROR_CHARS, MaintenanceContext
 from es_dedup.maintenance.follow import FOLLOW, FollowState, Positions
 from es_dedup.maintenance.stage import throttle
@@ -46,35 +35,6 @@ TRIES: Final = 20  # of one conditional change
 WAIT_SECONDS: Final = 0.2  # for parts that others work on
 FIRST_PAUSE: Final = 1.0  # seconds after a failed attempt to follow; doubled each time
 LONGEST_PAUSE: Final = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class JobKind:
-    """What a job does.
-
-    Attributes:
-        stages: one after the other.
-        brief: it decides on a few pages that wait: its messages go to the queue ``ingest``, and it is removed when it is done.
-    """
-
-    stages: tuple[Stage, ...]
-    brief: bool = False
-
-    @property
-    def queue(self) -> str:
-        """Kind of the queue that its messages go to."""
-        return "ingest" if self.brief else "maintenance"
-
-
-KINDS: Final[Mapping[str, JobKind]] = {
-    "backfill": JobKind((FEATURES, CLUSTER, UPDATE, REMAINING, ORPHANS, REFRESH)),
-    "refill": JobKind((FEATURES, CLUSTER)),
-    "recluster": JobKind((WAITING, IGNORED, CLUSTER, UPDATE, ORPHANS)),
-    "follow": JobKind((FOLLOW,)),
-    "update": JobKind((UPDATE, REMAINING, ORPHANS)),
-    "ingest": JobKind((NAMED,), brief=True),
-    "recheck": JobKind((WAITING,), brief=True),
-}
 
 
 class Turn(NamedTuple):

@@ -60,6 +60,24 @@ class Stage:
     work: Callable[[MaintenanceContext, Job, Partition], Iterator[Step]]
 
 
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """What a job does.
+
+    Attributes:
+        stages: one after the other.
+        brief: it decides on a few pages that wait: its messages go to the queue ``ingest``, and it is removed when it is done.
+    """
+
+    stages: tuple[Stage, ...]
+    brief: bool = False
+
+    @property
+    def queue(self) -> str:
+        """Kind of the queue that its messages go to."""
+        return "ingest" if self.brief else "maintenance"
+
+
 def process_batches(
     context: MaintenanceContext,
     part: Partition,

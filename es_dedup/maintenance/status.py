@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.jobs import Job, JobState, Partition
-from es_dedup.maintenance.runner import KINDS, follow_state, present_parts, reclusters
+from es_dedup.maintenance.backfill import KINDS
+from es_dedup.maintenance.runner import follow_state, present_parts, reclusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, UnknownJob
-from es_dedup.maintenance.runner import KINDS, Runner, Turn, start_recheck, start_recluster
+from es_dedup.maintenance.backfill import KINDS
+from es_dedup.maintenance.runner import Runner, Turn, start_recheck, start_recluster
 from es_dedup.maintenance.status import BEAT
 from es_dedup_tasks.dispatch import depths, opener, send, sent_now
 from es_dedup_tasks.metrics import observe, watched

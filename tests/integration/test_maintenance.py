@@ -13,10 +13,10 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import REWRITING, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.backfill import FEATURES, UPDATE
+from es_dedup.maintenance.backfill import FEATURES, KINDS, UPDATE
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import reindex, roll_back
-from es_dedup.maintenance.runner import KINDS, Runner, preview
+from es_dedup.maintenance.runner import Runner, preview
 from es_dedup.maintenance.status import job_status
 from es_dedup.settings.sections import CcdetConfig
 from tests.model.material import Version

@@ -18,8 +18,8 @@ from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.index.factory import open_index
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.backfill import CLUSTER
-from es_dedup.maintenance.runner import KINDS, Runner, start_follow
+from es_dedup.maintenance.backfill import CLUSTER, KINDS
+from es_dedup.maintenance.runner import Runner, start_follow
 from es_dedup.settings.recorded import STATISTICS, pages_learned
 from tests.hooked import FIELDS, action_of, clusters
 from tests.processes import ended, without_settings
