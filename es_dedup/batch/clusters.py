@@ -175,6 +175,118 @@ class ClusterCache(ClusterUpdates):
         self._changes.assign(given.values())
         self._assigned.update(given)
 
+    # Changes around some pages
+
+    def place(
+        self,
+        records: Mapping[str, FeatureRecord],
+        replaced: Collection[str],
+        edges: Sequence[Edge],
+        lookup: CandidateSearch,
+        compare_again: Callable[[Sequence[Edge]], CandidateSearchResult] | None = None,
+        *,
+        stored: bool = True,
+    ) -> Placed:
+        """Store the edges of new pages and cluster them: pages without relatives stand alone, around all others clusters are repaired.
+
+        Args:
+            records: new pages, and new versions of pages, by id.
+            replaced: these; the edges of the versions before are dropped.
+            edges: of the new pages.
+            lookup: compares pages that lose the one page they were all compared with.
+            compare_again: compares replaced pages with those that the dropped edges name; None: nobody can have stored others since candidates
+                were searched.
+            stored: whether the new pages are; not in a dry run.
+        """
+        edges, pairs = distinct(edges), 0
+        dropped = self.edges_of(replaced) if replaced else []
+        if dropped:
+            self.drop_edges(replaced)
+            if compare_again is not None:
+                again = compare_again(dropped)
+                edges, pairs = distinct([*edges, *again.edges()]), again.pairs
+        touched = {*records, *same_neighbours(dropped, replaced)}
+        ends = {name for edge in edges for name in (edge.left, edge.right)}
+        self.learn(records, {})
+        self.read_pages((ends | touched) - records.keys())
+        self.read_around(ends | touched)
+        related = same_neighbours(edges, touched)
+        known = self.assignments({*touched, *related})
+        # A page that another process has stored, and that it has not yet decided on, is decided on with ours.
+        touched |= {name for name in related if name not in known}
+        linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
+        linked |= {name for name in touched if name in known} | self.members(touched).keys() & touched
+        constraints = load_constraints(self)
+        linked |= {name for name in touched if constraints.touch([name])}
+        self.put_edges(edges)
+        self.assign_many(
+            Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)
+        )
+        if linked:
+            new = frozenset(records)
+            self.repair_around(linked, lookup, lookup.settings, new, frozenset() if stored else new)
+        return Placed(edges, dropped, pairs)
+
+    def repair_around(
+        self,
+        touched: Collection[str],
+        lookup: CandidateSearch | None,
+        settings: Settings,
+        decided: Collection[str] = frozenset(),
+        unstored: frozenset[str] = frozenset(),
+    ) -> tuple[set[str], int]:
+        """Cluster stored pages around a change again, with the new edges in the store and those of removed pages gone.
+
+        Pages that lost the one page they were all compared with (copies of a very common page are compared with its first
+        copies only) are looked up once more, so that they find each other.
+
+        Args:
+            touched: pages that are new or were removed, and stored pages that had an edge to a page that was replaced or removed.
+            lookup: finds and compares stored pages; None: all their edges are there.
+            settings: canonical order.
+            decided: pages whose edges are those of their stored version; other outdated ones stay outdated.
+            unstored: pages of a dry run; ``lookup`` finds earlier versions of them.
+
+        Returns:
+            Pages whose place has changed, with those that were in clusters with them before; and how many clusters have changed.
+        """
+        before = self.assignments(touched)
+        rules = ClusterRules(settings.cluster, load_constraints(self))
+        pages, clusters = set[str](), set[str]()
+
+        def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
+            change = update_clusters(self, some, rules)
+            pages.update(self.pages_of(change))
+            self.assign_many(self.still_outdated(change, decided))
+            clusters.update((each.cluster_id for each in change.assignments), change.retired)
+            return change.assignments
+
+        alone = [
+            each.page_id
+            for each in cluster_around(touched)
+            if each.page_id == each.canonical
+            and each.page_id in before
+            and before[each.page_id].canonical != each.page_id
+        ]
+        if lookup is not None and len(alone) > 1:
+            for some in chunked(alone, LOOKUP_PAGES):
+                found = lookup.of_stored(some).edges()
+                self.put_edges(edge for edge in found if unstored.isdisjoint((edge.left, edge.right)))
+            cluster_around(alone)
+        return pages, len(clusters)
+
+    def pages_of(self, change: Change) -> set[str]:
+        """The pages of a change that is not written yet, and those of the clusters that they are in."""
+        moved = {each.page_id for each in change.assignments}
+        left = self.members({each.cluster_id for each in self.assignments(moved).values()})
+        return moved.union(each.page_id for group in left.values() for each in group)
+
+    def still_outdated(self, change: Change, decided: Collection[str] = frozenset()) -> list[Assignment]:
+        """The assignments of a change; pages of which a version before is clustered stay outdated until they are decided on."""
+        known = self.assignments(each.page_id for each in change.assignments)
+        outdated = {name for name, each in known.items() if each.outdated}.difference(decided)
+        return [each._replace(score=0.0) if each.page_id in outdated else each for each in change.assignments]
+
 
 QUICK_PAGES: Final = 1_000
 """An index of so many pages is clustered anew within about a second, so this is done without being asked for."""
@@ -203,72 +315,6 @@ def write_session(index: Index) -> Iterator[bool]:
         yield alone
 
 
-def repair_around(
-    index: ClusterUpdates,
-    touched: Collection[str],
-    lookup: CandidateSearch | None,
-    settings: Settings,
-    decided: Collection[str] = frozenset(),
-    unstored: frozenset[str] = frozenset(),
-) -> tuple[set[str], int]:
-    """Cluster stored pages around a change again.
-
-    Pages that lost the one page they were all compared with (copies of a very common page are compared with its first
-    copies only) are looked up once more, so that they find each other.
-
-    Args:
-        index: with the new edges in it and those of removed pages gone.
-        touched: pages that are new or were removed, and stored pages that had an edge to a page that was replaced or removed.
-        lookup: finds and compares stored pages; None: all their edges are there.
-        settings: canonical order.
-        decided: pages whose edges are those of their stored version; other outdated ones stay outdated.
-        unstored: pages of a dry run; ``lookup`` finds earlier versions of them.
-
-    Returns:
-        Pages whose place has changed, with those that were in clusters with them before; and how many clusters have changed.
-    """
-    before = index.assignments(touched)
-    rules = ClusterRules(settings.cluster, load_constraints(index))
-    pages, clusters = set[str](), set[str]()
-
-    def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
-        change = update_clusters(index, some, rules)
-        pages.update(pages_of(index, change))
-        index.assign_many(still_outdated(index, change, decided))
-        clusters.update((each.cluster_id for each in change.assignments), change.retired)
-        return change.assignments
-
-    alone = [
-        each.page_id
-        for each in cluster_around(touched)
-        if each.page_id == each.canonical
-        and each.page_id in before
-        and before[each.page_id].canonical != each.page_id
-    ]
-    if lookup is not None and len(alone) > 1:
-        for some in chunked(alone, LOOKUP_PAGES):
-            found = lookup.of_stored(some).edges()
-            index.put_edges(edge for edge in found if unstored.isdisjoint((edge.left, edge.right)))
-        cluster_around(alone)
-    return pages, len(clusters)
-
-
-def pages_of(index: ClusterUpdates, change: Change) -> set[str]:
-    """The pages of a change that is not written yet, and those of the clusters that they are in."""
-    moved = {each.page_id for each in change.assignments}
-    left = index.members({each.cluster_id for each in index.assignments(moved).values()})
-    return moved.union(each.page_id for group in left.values() for each in group)
-
-
-def still_outdated(
-    index: ClusterUpdates, change: Change, decided: Collection[str] = frozenset()
-) -> list[Assignment]:
-    """The assignments of a change; pages of which a version before is clustered stay outdated until they are decided on."""
-    known = index.assignments(each.page_id for each in change.assignments)
-    outdated = {name for name, each in known.items() if each.outdated}.difference(decided)
-    return [each._replace(score=0.0) if each.page_id in outdated else each for each in change.assignments]
-
-
 def attached(index: Index) -> bool:
     """Whether source indices are attached, whose documents have to follow each change of clusters."""
     return index.note(ATTACHMENTS) not in (None, "[]")
@@ -286,57 +332,6 @@ class Placed(NamedTuple):
     edges: Sequence[Edge]
     dropped: Sequence[Edge]
     pairs: int
-
-
-def place(
-    clusters: ClusterCache,
-    records: Mapping[str, FeatureRecord],
-    replaced: Collection[str],
-    edges: Sequence[Edge],
-    lookup: CandidateSearch,
-    compare_again: Callable[[Sequence[Edge]], CandidateSearchResult] | None = None,
-    *,
-    stored: bool = True,
-) -> Placed:
-    """Store the edges of new pages and cluster them: pages without relatives stand alone, around all others clusters are repaired.
-
-    Args:
-        clusters: those around the pages.
-        records: new pages, and new versions of pages, by id.
-        replaced: these; the edges of the versions before are dropped.
-        edges: of the new pages.
-        lookup: compares pages that lose the one page they were all compared with.
-        compare_again: compares replaced pages with those that the dropped edges name; None: nobody can have stored others since candidates
-            were searched.
-        stored: whether the new pages are; not in a dry run.
-    """
-    dropped, pairs = clusters.edges_of(replaced) if replaced else [], 0
-    if dropped:
-        clusters.drop_edges(replaced)
-        if compare_again is not None:
-            again = compare_again(dropped)
-            edges, pairs = distinct([*edges, *again.edges()]), again.pairs
-    touched = {*records, *same_neighbours(dropped, replaced)}
-    ends = {name for edge in edges for name in (edge.left, edge.right)}
-    clusters.learn(records, {})
-    clusters.read_pages((ends | touched) - records.keys())
-    clusters.read_around(ends | touched)
-    related = same_neighbours(edges, touched)
-    known = clusters.assignments({*touched, *related})
-    # A page that another process has stored, and that it has not yet decided on, is decided on with ours.
-    touched |= {name for name in related if name not in known}
-    linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
-    linked |= {name for name in touched if name in known} | clusters.members(touched).keys() & touched
-    constraints = load_constraints(clusters)
-    linked |= {name for name in touched if constraints.touch([name])}
-    clusters.put_edges(edges)
-    clusters.assign_many(
-        Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)
-    )
-    if linked:
-        new = frozenset(records)
-        repair_around(clusters, linked, lookup, lookup.settings, new, frozenset() if stored else new)
-    return Placed(edges, dropped, pairs)
 
 
 def distinct(edges: Iterable[Edge]) -> list[Edge]:
@@ -384,6 +379,6 @@ def remove_pages(index: Index, page_ids: Iterable[str], lookup: CandidateSearch)
     cache = ClusterCache(index)
     cache.read_around(touched)
     # Removed pages are named too: an override may concern them.
-    changed, repaired = repair_around(cache, touched | gone, lookup, lookup.settings)
+    changed, repaired = cache.repair_around(touched | gone, lookup, lookup.settings)
     cache.store({} if unfinished else {CLUSTERS_PENDING: None})
     return Removal(stored, frozenset(touched | related | changed) - gone, repaired)

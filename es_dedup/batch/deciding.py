@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, remove_pages
+from es_dedup.batch.clusters import ClusterCache, Placed, distinct, remove_pages
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import StoredBatch, by_policy, edges_beside
 from es_dedup.batch.featurise import FeatureMaker, changed, check_extractor, keys_of, only, without
@@ -386,7 +386,7 @@ class BatchDecider:
         placed = Placed(searched, [], 0)
         if new:
             again = None if replaced_since is None else compare_again
-            placed = place(clusters, todo.records.by_id(), stored.replaced, searched, lookup, again)
+            placed = clusters.place(todo.records.by_id(), stored.replaced, searched, lookup, again)
         assigned = clusters.assignments([*new, *same])
         decisions = stored.decisions(new, decided_edges(clusters, placed.edges, new), assigned)
         edges_of_same = decided_edges(clusters, clusters.edges_of(same), same) if same else []

@@ -6,15 +6,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from es_dedup.batch.clusters import (
-    CLUSTERS_PENDING,
-    LOOKUP_PAGES,
-    QUICK_PAGES,
-    ClusterCache,
-    attached,
-    distinct,
-    place,
-)
+from es_dedup.batch.clusters import CLUSTERS_PENDING, LOOKUP_PAGES, QUICK_PAGES, ClusterCache, attached
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import AddCounts, StoredBatch, apply_policy, by_policy, not_unique
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk, changed, joined, keys_of, last_of_each, without
@@ -22,14 +14,7 @@ from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.refresh import GROWTH, REFRESHED_PAGES
 from es_dedup.batch.stored_pages import loose_clusters
-from es_dedup.batch.whole_corpus import (
-    IN_MEMORY_PAGES,
-    PipelinedDecisions,
-    decide_corpus,
-    recluster,
-    recluster_corpus,
-    silent,
-)
+from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, PipelinedDecisions, decide_corpus, recluster, silent
 from es_dedup.errors import DuplicatePage, IndexError_
 from es_dedup.index.closing import on_error
 from es_dedup.model import AddReport, Decision, Edge, Page, Progress, WritePolicy
@@ -364,10 +349,9 @@ class Ingest:
             self.counts.add_compared(compared)
             self._report_progress(Progress("verify", start + len(some.ids), len(new)))
             self.compared = compared
-        edges = distinct(edges)
-        place(clusters, records, replaced, edges, lookup, stored=among is None)
+        placed = clusters.place(records, replaced, edges, lookup, stored=among is None)
         stored = StoredBatch(new, replaced, self.counts.inconclusive)
-        edges = decided_edges(clusters, edges, new)
+        edges = decided_edges(clusters, placed.edges, new)
         decisions = not_unique(stored.decisions(new, edges, clusters.assignments(new)))
         return stored, edges, decisions
 
@@ -399,5 +383,4 @@ class Ingest:
     def _recluster(self) -> RelatedPairs:
         if self._pipelined is None:
             return recluster(self._index, self._settings, self._report_progress)
-        corpus, related = self._pipelined.result(self._report_progress)
-        return recluster_corpus(self._index, corpus, self._settings, self._report_progress, related)
+        return self._pipelined.recluster(self._index, self._report_progress)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, pages_of, still_outdated
+from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached
 from es_dedup.batch.featurise import FeatureMaker, changed
 from es_dedup.batch.overrides import (
     JOURNAL,
@@ -56,14 +56,14 @@ def merge_overrides(index: Index, settings: Settings, given: Iterable[Override])
     clusters.read_pages(touched)
     clusters.read_around(touched)
     change = update_clusters(clusters, touched, ClusterRules(settings.cluster, constraints), limit=maxsize)
-    pages = pages_of(clusters, change)
+    pages = clusters.pages_of(change)
     if attached(index) and pages:
         known = documents_pending(index)
         note = json.dumps({**known, secrets.token_hex(6): sorted(pages)}, ensure_ascii=False)
         index.set_note(DOCUMENTS_PENDING, note)
     unfinished = index.note(CLUSTERS_PENDING) is not None
     JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
-    clusters.assign_many(still_outdated(clusters, change))
+    clusters.assign_many(clusters.still_outdated(change))
     joined = clusters.members(each.cluster_id for each in change.assignments)
     clusters.store({} if unfinished else {CLUSTERS_PENDING: None})
     index.refresh()  # who decides looks at the clusters at once, often by another process

@@ -13,7 +13,7 @@ from collections import defaultdict
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
+from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache
 from es_dedup.batch.corpus import SCANNED, load_corpus
 from es_dedup.batch.learning import EffectiveSettings, store_statistics
 from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus, silent
@@ -273,7 +273,7 @@ def _store(index: Index, some: Collection[str], decided: _Decided, lease: _Lease
         clusters.put_edges(now.values())
     touched = {*some, *same_neighbours([*before.values(), *now.values()], set(some))} & records.keys()
     clusters.read_around(touched)
-    pages |= repair_around(clusters, touched, None, decided.settings)[0]
+    pages |= clusters.repair_around(touched, None, decided.settings)[0]
     pages.update(some)
     # Before the clusters: who stops here has named the documents that are to be written.
     lease.note(pages.union(lease.pages))

@@ -336,6 +336,11 @@ class PipelinedDecisions:
             self.drop()
             raise
 
+    def recluster(self, index: Index, progress: ProgressListener) -> RelatedPairs:
+        """``recluster_corpus`` of the result."""
+        corpus, related = self.result(progress)
+        return recluster_corpus(index, corpus, self._settings, progress, related)
+
     def drop(self) -> None:
         """Let the thread end soon: its result is not wanted."""
         self._needed = False
