@@ -52,7 +52,8 @@ def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, int, 
     measure = _MEASURES[config.order]
 
     def key(page: PageKey) -> tuple[int, int, int, str]:
-        return places.get(_host(page.site), others), measure(page), -page.length, page.page_id
+        place = places.get(_host(page.site), others) if places else others
+        return place, measure(page), -page.length, page.page_id
 
     return key
 
