@@ -252,6 +252,8 @@ def _id(record: Mapping[str, Any], name: str | None, value: Any, options: ReadOp
         pass
     elif (text := id_text(_of_bytes(value))) is None:
         problem = _wrong(name, "text or a whole number", value)
+    elif isinstance(given := record.get(name or ""), list) and len(given) > 1:
+        problem = f"field {name!r} has several values"
     else:
         page_id = fitted_id(text)
         invalid = id_problem(page_id)
@@ -303,7 +305,13 @@ def _nothing_to_read(record: Mapping[str, Any], fields: Fields) -> str:
     named = [f"{name!r} (--{role}-field)" for role in ("text", "html") if (name := getattr(fields, role))]
     if named:
         return f"no field {' and '.join(named)}; it has: {_listed(record)}"
-    return no_text(record, "name one with --text-field or --html-field")
+    advice = "name one with --text-field or --html-field"
+    for path in _paths(record):
+        if isinstance(value := value_of(record, path), list) and any(
+            isinstance(each, Mapping) for each in value
+        ):
+            advice += f"; `jq -c '.{path}[]'` makes records of that list"
+    return no_text(record, advice)
 
 
 def _listed(fields: Mapping[str, Any] | Iterable[str]) -> str:

@@ -350,6 +350,8 @@ def test_what_files_give(tmp_path: Path, name: str) -> None:
             "field 'text' must be text, got an object; name one of its fields: text.a.b",
         ),
         ({"id": True, "text": "t"}, "must be text or a whole number, got true or false"),
+        ({"id": ["a", "b"], "text": "t"}, "field 'id' has several values"),
+        ({"took": 1, "hits": {"hits": [{"text": "a"}]}}, "`jq -c '.hits.hits[]'` makes records of"),
         ({"id": 1.5, "text": "t"}, "must be text or a whole number, got a number"),
         ({"id": "a\0b", "text": "t"}, "no text"),
         ({"id": "x", "html_base64": "***"}, "not valid base64"),
