@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -480,18 +480,15 @@ class IndexReader(Closing):
             self.record(page_id)
         return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
 
-    def clusters(
-        self, *, min_size: int = 1, after: str | None = None, limit: int | None = None
-    ) -> Iterator[Cluster]:
+    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[Cluster]:
         """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the canonical document.
 
         Args:
             min_size: of the clusters, at least 1.
             after: clusters with greater ids only.
-            limit: at most so many; None: all.
         """
         self._warn()
-        groups = islice(self._index.clusters(min_size=min_size, after=after), limit)
+        groups = self._index.clusters(min_size=min_size, after=after)
         for some in chunked_by_size(groups, SHOWN_AT_A_TIME, len):
             yield from self._shown(some, least=min_size)
 
