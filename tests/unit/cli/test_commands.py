@@ -190,7 +190,7 @@ def test_without_an_index_a_command_says_so_and_makes_none() -> None:
 
 def test_pages_that_are_not_clustered_yet_are_named_and_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("es_dedup.batch.ingest.recluster_corpus", Mock(side_effect=KeyboardInterrupt()))
+        broken.setattr("es_dedup.batch.whole_corpus.recluster_corpus", Mock(side_effect=KeyboardInterrupt()))
         assert run("scan", jsonl("pages.jsonl", *PAGES)).exit_code == 130
     said = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup elastic recluster`"
     result = run("index", "export", "-o", "out.jsonl")
