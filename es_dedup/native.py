@@ -11,7 +11,7 @@ import os
 import threading
 from typing import Any, Final
 
-INTERFACE: Final = 10  # of the functions; another number is another release, which is not used
+INTERFACE: Final = 11  # of the functions; another number is another release, which is not used
 SWITCH: Final = "ES_DEDUP_NATIVE"  # "off": the Python form in any case
 HOW_TO_GET_IT: Final = (
     "`pip install ./native` in the source, with Rust on the machine, installs the native core"

@@ -1,8 +1,8 @@
 """Distinguish a template from a reprinted story by the remainders of the pages that carry it.
 
 Both recur on many pages. Take three pages that carry the text and remove what all three have in common; the rest of each page is its remainder.
-The text is a story if the remainders are small (they are the layouts of sites), or if two of the pages share a part of them (a longer
-version of the story). It is a template if the remainders make up much of the pages and differ from each other.
+The text is a story if the remainders are small (they are the layouts of sites), or if two of the pages share whole clauses of them (a longer
+version of the story; words that two pages fill in alike on a form share only the grams around them). It is a template if the remainders make up much of the pages and differ from each other.
 
 Words filled in on a form, in the middle of its sentences, leave small remainders, too, and so do edits. Each edit or filled-in word removes
 the few grams around it, but its whole clause, which is about as long as two grams. The share of a page that is edited or filled in is
@@ -34,6 +34,7 @@ MISSING_LOW, MISSING_HIGH = 0.01, 0.04  # share of the pages by which less is sh
 FILLED_IN: Final = 0.50  # of any page at most: a form is most of each page that it is filled in on
 _ROWS: Final = 2_000  # pages that sketches are made of at a time
 _BLOCK: Final = 64  # triples handled at a time: what is compared fits into a processor's cache
+_PAGES: Final = np.arange(3, dtype=np.uint64)[:, None]  # of a triple
 
 
 class Sketches(NamedTuple):
@@ -84,10 +85,12 @@ def content_votes(
 def _votes(asked: NDArray[np.int64], grams: Sketches, clauses: Sketches) -> Floats:
     triples, common = asked[:, :3], asked[:, 3] != 0
     remaining, shared = _remainders(triples, grams)
-    size, clause_size = remaining.mean(axis=1), _remainders(triples, clauses)[0].mean(axis=1)
+    clauses_remaining, clauses_shared = _remainders(triples, clauses)
+    size, clause_size = remaining.mean(axis=1), clauses_remaining.mean(axis=1)
+    longer = np.where(clauses_remaining > 0, np.minimum(shared, clauses_shared), shared)
     # Each page is judged by itself: one long stranger among three would hide two copies in a pooled count.
     large = np.where(common, scale(size, COMMON_SMALL, COMMON_LARGE), scale(size, SMALL, LARGE))
-    content = np.maximum(scale(shared.max(axis=1), SHARED_LOW, SHARED_HIGH), 1.0 - large)
+    content = np.maximum(scale(longer.max(axis=1), SHARED_LOW, SHARED_HIGH), 1.0 - large)
     edited = np.clip((clause_size - size) / np.maximum(1.0 - size, 1e-9), 0.0, size)
     missing = scale(EDITS_SHARED * edited - shared.mean(axis=1) * size, MISSING_LOW, MISSING_HIGH)
     form = missing * scale(size, 0.0, SMALL) * (remaining.max(axis=1) < FILLED_IN)
@@ -96,13 +99,24 @@ def _votes(asked: NDArray[np.int64], grams: Sketches, clauses: Sketches) -> Floa
 
 def _remainders(triples: NDArray[np.int64], sketches: Sketches) -> tuple[Floats, Floats]:
     """Of each page of three: the share that remains, and the share of the remainder that another one has; shape (triples, 3)."""
-    hashes = sketches.hashes[triples]
+    hashes = sketches.hashes[triples].astype(np.uint64)
     known = (hashes <= sketches.thresholds[triples].min(axis=1)[:, None, None]) & (hashes != COMPLETE)
-    sizes = np.where(known, sketches.sizes[triples], 0).astype(np.int64)
-    others = [(hashes[..., None] == np.roll(hashes, step, axis=1)[:, :, None]).any(axis=3) for step in (1, 2)]
-    remaining = (sizes * ~(others[0] & others[1])).sum(axis=2)
-    shared = (sizes * (others[0] ^ others[1])).sum(axis=2)
-    return remaining / np.maximum(sizes.sum(axis=2), 1), shared / np.maximum(remaining, 1)
+    sizes = np.where(known, sketches.sizes[triples], 0)
+    # Equal hashes of a triple lie side by side once it is sorted; whose each is and what it counts stand in the lower bytes.
+    keys = np.sort((hashes << 16 | _PAGES << 8 | sizes).reshape(len(triples), -1), axis=1)
+    begins = np.diff(keys >> 16, axis=1, prepend=np.uint64(2**64 - 1)) != 0
+    run = np.cumsum(begins) - 1
+    held = np.bincount(run)[run]
+    page = (3 * np.arange(len(triples))[:, None] + (keys >> 8 & 255).astype(np.int64)).ravel()
+    size = (keys & 255).ravel()
+
+    def counted(which: NDArray[np.bool_]) -> NDArray[Any]:
+        return np.bincount(page, size * which, 3 * len(triples)).reshape(-1, 3)
+
+    of_all = held == len(_PAGES)
+    remaining, shared = counted(~of_all), counted(~of_all & (held > 1))
+    total = sizes.sum(axis=2)
+    return remaining / np.maximum(total, 1), shared / np.maximum(remaining, 1)
 
 
 def scale(values: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from es_dedup.detectors.features import FeatureTable
 
 MIN_POSTINGS: Final = 3
-# compared per feature: those with the smallest page key, so that the choice is the corpus's own
-SAMPLED_POSTINGS: Final = 16
+# Compared per feature, drawn for each feature by itself: the same pages for all would decide on a whole form by chance.
+SAMPLED_POSTINGS: Final = 128
+# odd numbers of random bits, by which page keys are shuffled
+FEATURE_FACTOR, DRAW_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+DRAW_SHIFT: Final = np.uint64(29)
 LEARN_PAGES: Final = 100_000  # bounds memory; template shows in a sample as well
 # 256 bits for a dozen title terms: two unlike titles overlap by chance in about 5 %
 SIGNATURE_BITS: Final = 256
@@ -308,7 +311,7 @@ def weigh(features: RowFeatures, pages: PostingSample) -> tuple[NDArray[np.uint3
     pages = pages._replace(titles=_without_name(pages))
     if native.core:
         found: tuple[NDArray[np.uint32], NDArray[np.float32]] = native.core.weigh(
-            features, _places(pages.keys), pages, native.threads()
+            features, pages, native.threads()
         )
         return found
     at, owners = gather_between(features.starts, features.ends)
@@ -424,13 +427,6 @@ def _without_name(pages: PostingSample) -> NDArray[np.uint64]:
     return titles
 
 
-def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Place of each page by its key."""
-    place = np.empty(len(keys), dtype=np.int64)
-    place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
-    return place
-
-
 def _sampled_postings(
     values: NDArray[np.uint32],
     owners: NDArray[np.int64],
@@ -445,29 +441,43 @@ def _sampled_postings(
     known, counts = ordered[starts[recurring]], counts[recurring]
     element, feature = find(known, values, HASH_BITS)
     owner = owners[element]
-    order = np.argsort(feature * len(keys) + _places(keys)[owner])  # by feature, then by page key
-    element, owner, feature = element[order], owner[order], feature[order]
-    first = np.cumsum(counts) - counts
-    size = np.minimum(counts, SAMPLED_POSTINGS)
-    rank = np.arange(len(feature)) - first[feature]
-    kept = np.flatnonzero(rank < size[feature])
+    drawn = _drawn(known, feature, keys[owner])
+    of, page = feature[drawn], owner[drawn]
+    first = run_starts(of)
+    rank = np.arange(len(of)) - first[of]
 
     def after(steps: int) -> NDArray[np.int64]:
-        """Position of the posting a number of steps later in its feature, cyclically."""
-        places: NDArray[np.int64] = first[feature[kept]] + (rank[kept] + steps) % size[feature[kept]]
-        return places
+        """Page of the posting a number of steps later in its feature, cyclically."""
+        size = np.minimum(counts[of], SAMPLED_POSTINGS)
+        pages: NDArray[np.int64] = page[first[of] + (rank + steps) % size]
+        return pages
 
-    of, page = feature[kept], owner[kept]
     return _SampledPostings(
         values=known,
-        common=_common(feature, owner, kept, counts, sites),
+        common=_common(feature, owner, drawn, counts, sites),
         feature=of,
         page=page,
-        neighbour=owner[after(1)],
-        third=owner[after(2)],
-        linked=masks[element[kept]] != 0,
-        asked=rank[kept] % VOTE_STEP == 0,
+        neighbour=after(1),
+        third=after(2),
+        linked=masks[element[drawn]] != 0,
+        asked=rank % VOTE_STEP == 0,
     )
+
+
+def _drawn(
+    known: NDArray[np.uint32], feature: NDArray[np.int64], keys: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Places of the postings that are compared, feature by feature, in the order of page keys shuffled differently for each feature.
+
+    Args:
+        known: the features.
+        feature: place in ``known`` of each posting; ``keys`` of its page.
+    """
+    shuffled = (keys ^ known[feature] * FEATURE_FACTOR) * DRAW_FACTOR
+    order = np.lexsort((shuffled ^ shuffled >> DRAW_SHIFT, feature))
+    ordered = feature[order]
+    rank = np.arange(len(order)) - run_starts(ordered)[ordered]
+    return order[rank < SAMPLED_POSTINGS]
 
 
 def _common(

@@ -41,7 +41,7 @@ mod es_dedup_native {
 
     /// Raised when any function takes or gives anything else than before, other results too; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 10;
+    const INTERFACE: u32 = 11;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
@@ -266,6 +266,7 @@ mod es_dedup_native {
     /// `es_dedup.decision.statistics.PostingSample`.
     #[derive(FromPyObject)]
     struct Sample<'py> {
+        keys: Array<'py, u64>,
         sites: Array<'py, i64>,
         titles: PyReadonlyArray2<'py, u64>,
         titled: Array<'py, bool>,
@@ -280,12 +281,11 @@ mod es_dedup_native {
     fn weigh<'py>(
         py: Python<'py>,
         features: FeatureArrays<'py>,
-        places: Array<'py, i64>,
         sample: Sample<'py>,
         threads: usize,
     ) -> PyResult<(NewArray<'py, u32>, NewArray<'py, f32>)> {
         let pages = statistics::Pages {
-            places: places.as_slice()?,
+            keys: sample.keys.as_slice()?,
             sites: sample.sites.as_slice()?,
             titles: sample.titles.as_slice()?,
             titled: sample.titled.as_slice()?,

@@ -1,5 +1,6 @@
 //! What recurring grams and clauses count, as `es_dedup.decision.statistics` and `es_dedup.decision.remainders`.
 
+use std::cell::LazyCell;
 use std::iter::once;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -8,7 +9,10 @@ use crate::table::Features;
 use crate::threads::in_threads;
 
 const MIN_POSTINGS: usize = 3;
-const SAMPLED_POSTINGS: usize = 16;
+const SAMPLED_POSTINGS: usize = 128;
+const FEATURE_FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+const DRAW_FACTOR: u64 = 0xBF58_476D_1CE4_E5B9;
+const DRAW_SHIFT: u32 = 29;
 const VOTE_STEP: usize = 3;
 const TITLE_UNLIKE: f64 = 0.08;
 const TITLE_ALIKE: f64 = 0.20;
@@ -95,8 +99,7 @@ impl<'a> Sketches<'a> {
 /// `es_dedup.decision.statistics.PostingSample`; of `titles` as many a page as there are columns.
 #[derive(Clone, Copy)]
 pub struct Pages<'a> {
-    /// Place of each page by its key.
-    pub places: &'a [i64],
+    pub keys: &'a [u64],
     pub sites: &'a [i64],
     pub titles: &'a [u64],
     pub titled: &'a [bool],
@@ -123,18 +126,18 @@ impl Features<'_> {
         once(0).chain(cuts.map(|&hash| u64::from(hash))).chain([1 << (u64::BITS - MASK_BITS)]).collect()
     }
 
-    /// Postings of the features between two hashes; those of each page ascend. A posting is a hash, the place of its page, and whether
-    /// the feature holds words of the title there.
-    fn postings(self, between: Range<u64>, places: &[i64]) -> Vec<u64> {
+    /// Postings of the features between two hashes; those of each page ascend. A posting is a hash, its page, and whether the feature
+    /// holds words of the title there.
+    fn postings(self, between: Range<u64>) -> Vec<u64> {
         let mut postings = Vec::with_capacity(self.hashes.len() / PARTS);
-        for (page, &place) in places.iter().enumerate() {
-            let (start, end) = (self.starts[page] as usize, self.ends[page] as usize);
+        for (page, (&start, &end)) in self.starts.iter().zip(self.ends).enumerate() {
+            let (start, end) = (start as usize, end as usize);
             let hashes = &self.hashes[start..end];
             let first = hashes.partition_point(|&hash| u64::from(hash) < between.start);
             let some = hashes[first..].iter().take_while(|&&hash| u64::from(hash) < between.end);
             postings.extend(
                 some.zip(&self.masks[start + first..end])
-                    .map(|(&hash, &mask)| u64::from(hash) << MASK_BITS | (place as u64) << 1 | u64::from(mask != 0)),
+                    .map(|(&hash, &mask)| u64::from(hash) << MASK_BITS | (page as u64) << 1 | u64::from(mask != 0)),
             );
         }
         postings
@@ -143,23 +146,18 @@ impl Features<'_> {
 
 /// Recurring features in ascending order, and the weight of each.
 pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u32>, Vec<f32>) {
-    let mut page_at = vec![0usize; pages.places.len()];
-    for (page, &place) in pages.places.iter().enumerate() {
-        page_at[place as usize] = page;
-    }
     let kept: Vec<_> = (0..threads).map(|_| Mutex::new(Votes(vec![([0; 3], false, 0.0); 1 << VOTE_BITS]))).collect();
     let bounds = features.bounds();
     let mut of_site = vec![0; pages.sites.iter().max().map_or(0, |&most| most as usize + 1)];
     pages.sites.iter().for_each(|&site| of_site[site as usize] += 1);
-    let page_of = |posting: u64| page_at[(posting as u32 >> 1) as usize];
     let found = in_threads(bounds.len() - 1, threads, |part| {
         let mut votes = kept.iter().find_map(|votes| votes.try_lock().ok()).expect("as many as threads");
-        let mut postings = features.postings(bounds[part]..bounds[part + 1], pages.places);
+        let mut postings = features.postings(bounds[part]..bounds[part + 1]);
         postings.sort_unstable();
         let (mut values, mut weights) = (Vec::new(), Vec::new());
         for feature in postings.chunk_by(|one, other| hash_of(*one) == hash_of(*other)) {
             if feature.len() >= MIN_POSTINGS {
-                let sampled = &feature[..feature.len().min(SAMPLED_POSTINGS)];
+                let sampled = &drawn(feature, pages.keys);
                 let of: Vec<usize> = sampled.iter().map(|&posting| page_of(posting)).collect();
                 values.push(hash_of(sampled[0]));
                 let held = |site| feature.iter().filter(|&&posting| pages.sites[page_of(posting)] == site).count();
@@ -169,7 +167,7 @@ pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u
                 let such = sites
                     .chunk_by(|one, other| one == other)
                     .filter(|some| nearly_all_of(some[0], of_site[some[0] as usize]));
-                let common = nearly_all(feature.len(), page_at.len()) || 2 * such.flatten().count() > of.len();
+                let common = nearly_all(feature.len(), pages.keys.len()) || 2 * such.flatten().count() > of.len();
                 weights.push(weight(&of, sampled, common, pages, &mut votes) as f32);
             }
         }
@@ -179,12 +177,32 @@ pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u
     (values.concat(), weights.concat())
 }
 
+/// The postings of a feature that are compared, in the order of page keys shuffled differently for each feature.
+fn drawn(feature: &[u64], keys: &[u64]) -> Vec<u64> {
+    let spread = u64::from(hash_of(feature[0])).wrapping_mul(FEATURE_FACTOR);
+    let shuffled = |&posting: &u64| {
+        let key = (keys[page_of(posting)] ^ spread).wrapping_mul(DRAW_FACTOR);
+        (key ^ key >> DRAW_SHIFT, posting)
+    };
+    let mut drawn: Vec<_> = feature.iter().map(shuffled).collect();
+    if drawn.len() > SAMPLED_POSTINGS {
+        drawn.select_nth_unstable(SAMPLED_POSTINGS);
+        drawn.truncate(SAMPLED_POSTINGS);
+    }
+    drawn.sort_unstable();
+    drawn.into_iter().map(|(_, posting)| posting).collect()
+}
+
 fn nearly_all(held: usize, of: usize) -> bool {
     of >= COMMON_FROM && held as f64 >= COMMON * of as f64
 }
 
 fn hash_of(posting: u64) -> u32 {
     (posting >> MASK_BITS) as u32
+}
+
+fn page_of(posting: u64) -> usize {
+    (posting as u32 >> 1) as usize
 }
 
 /// A mean over some of the postings of a feature; 0 over none.
@@ -283,20 +301,22 @@ fn by_remainders(of: &[usize], common: bool, pages: Pages<'_>, votes: &mut Votes
 fn vote(triple: [usize; 3], common: bool, pages: Pages<'_>) -> f64 {
     let mean = |values: [f64; 3]| values.iter().sum::<f64>() / 3.0;
     let most = |values: [f64; 3]| values.into_iter().fold(0.0, f64::max);
-    let grams = pages.grams.remainders(triple);
+    let (grams, clauses) = (pages.grams.remainders(triple), LazyCell::new(|| pages.clauses.remainders(triple)));
     let (remaining, shared) = (grams.map(|page| page.0), grams.map(|page| page.1));
     let size = mean(remaining);
     let (small, large) = if common { (COMMON_SMALL, COMMON_LARGE) } else { (SMALL, LARGE) };
-    let content = scale(most(shared), SHARED_LOW, SHARED_HIGH).max(1.0 - scale(size, small, large));
-    let missing_of = |edited: f64| scale(EDITS_SHARED * edited - mean(shared) * size, MISSING_LOW, MISSING_HIGH);
+    let mut content = 1.0 - scale(size, small, large);
     // clauses are only asked where they may say something else
+    if content < 1.0 && most(shared) > SHARED_LOW {
+        let in_clauses = |at: usize| if clauses[at].0 > 0.0 { shared[at].min(clauses[at].1) } else { shared[at] };
+        content = content.max(scale(most([0, 1, 2].map(in_clauses)), SHARED_LOW, SHARED_HIGH));
+    }
+    let missing_of = |edited: f64| scale(EDITS_SHARED * edited - mean(shared) * size, MISSING_LOW, MISSING_HIGH);
     if most(remaining) >= FILLED_IN || content == 0.0 || missing_of(size) == 0.0 {
         return content;
     }
-    let clause_size = mean(pages.clauses.remainders(triple).map(|page| page.0));
-    let edited = ((clause_size - size) / (1.0 - size).max(1e-9)).clamp(0.0, size);
-    let missing = missing_of(edited);
-    content * (1.0 - missing * scale(size, 0.0, SMALL))
+    let edited = ((mean(clauses.map(|page| page.0)) - size) / (1.0 - size).max(1e-9)).clamp(0.0, size);
+    content * (1.0 - missing_of(edited) * scale(size, 0.0, SMALL))
 }
 
 /// 0 up to `low`, 1 from `high`, linear in between.

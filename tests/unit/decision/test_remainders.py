@@ -77,10 +77,14 @@ def remainders(three: list[Sketch], size: Any) -> tuple[list[float], list[float]
 def plain_vote(three: list[tuple[Sketch, Sketch]], *, common: bool) -> float:
     """The vote on three pages, by sets."""
     remaining, shared = remainders([grams for grams, _ in three], lambda _: 1)
-    clauses, _ = remainders([clauses for _, clauses in three], clause_size)
+    clauses, in_clauses = remainders([clauses for _, clauses in three], clause_size)
+    longer = [
+        min(pair) if left else pair[0]
+        for left, pair in zip(clauses, zip(shared, in_clauses, strict=True), strict=True)
+    ]
     size, clause_share = sum(remaining) / 3, sum(clauses) / 3
     small, large = (COMMON_SMALL, COMMON_LARGE) if common else (SMALL, LARGE)
-    content = max(share(max(shared), SHARED_LOW, SHARED_HIGH), 1 - share(size, small, large))
+    content = max(share(max(longer), SHARED_LOW, SHARED_HIGH), 1 - share(size, small, large))
     if max(remaining) >= FILLED_IN:
         return content
     edited = min(max((clause_share - size) / (1 - size), 0), size)
