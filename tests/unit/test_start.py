@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from es_dedup import Deduplicator, Page
+from es_dedup import Deduplicator, Page, native
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HEAVY: Final = {
@@ -61,6 +61,7 @@ def test_a_name_loads_what_it_needs(code: str, absent: set[str], most: int) -> N
     assert len(modules) <= most
 
 
+@pytest.mark.skipif(native.core is None, reason="without the native core numpy sorts, and loads them")
 def test_learning_from_texts_loads_no_masked_arrays() -> None:
     pages = f"Page(id=str(at), text=f'{TEXT}{{at}}') for at in range(9)"
     modules = loaded(
