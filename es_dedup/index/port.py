@@ -185,7 +185,7 @@ class Index(ClusterUpdates, Closing):
     def put_new(self, batch: RecordBatch, notes: Notes = NO_NOTES) -> tuple[dict[str, str], set[str]]:
         """Store, as ``put_batch``, those records whose page is not stored; also gives the ids of the pages that are stored.
 
-        Of these nothing is changed. Where the call was interrupted before, its own pages may be among them.
+        Of these nothing is changed. Where the call was interrupted before, its own pages may be among them; they get the texts that they lack.
         """
         with self.writing():
             stored = set(self.get_many(batch.ids))
@@ -245,7 +245,7 @@ class Index(ClusterUpdates, Closing):
 
     @abstractmethod
     def delete_many(self, page_ids: Iterable[str]) -> int:
-        """Remove pages with their terms, texts, edges and assignments; unknown ids are no error.
+        """Remove pages with their terms, texts, edges and assignments, also those of pages that are not stored; unknown ids are no error.
 
         Other pages' assignments that name a removed page as cluster or canonical document stay; repairing them is
         the caller's part.

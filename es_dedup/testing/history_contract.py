@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,19 +109,17 @@ def put_new(index: Index, known: Known, rng: random.Random) -> None:
     """Only pages that are not stored are written, the others are named."""
     new = {name: some_record(name, rng) for name in some_names(rng)}
     stored = new.keys() & known.pages.keys()
-    # the text of a stored page is taken where an interrupted call has not kept it
-    records = [replace(each, text="") if name in stored else each for name, each in new.items()]
-    assert index.put_new(RecordBatch.of(records)) == ({}, stored)
+    assert index.put_new(RecordBatch.of(list(new.values()))) == ({}, stored)
     known.pages = new | known.pages
 
 
 def delete_many(index: Index, known: Known, rng: random.Random) -> None:
-    """Pages go with their terms, texts, edges and assignments; unknown ids are no error."""
-    names = [name for name in some_names(rng) if name in known.pages]
-    assert index.delete_many([*names, *names, *NEVER_STORED]) == len(names)
+    """Pages go with their terms, texts, edges and assignments, also those that are not stored; unknown ids are no error."""
+    names = some_names(rng)
+    stored = sum(known.pages.pop(name, None) is not None for name in names)
+    assert index.delete_many([*names, *names, *NEVER_STORED]) == stored
     known.forget(known.touching(names))
     for name in names:
-        del known.pages[name]
         known.assigned.pop(name, None)
 
 

@@ -22,7 +22,7 @@ from es_dedup.index.port import NO_NOTES, Notes
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
@@ -85,6 +85,7 @@ class ElasticIndex(ClusterDocuments):
         conflicts = {batch.ids[place] for place, result in results.items() if result.status == CONFLICT}
         self._must_be_ours(results.values(), set(batch.ids) - conflicts)
         written = dict(zip(with_text, done[len(before) + len(batch.ids) :], strict=True))
+        self._take_back(batch, {place: result for place, result in written.items() if place not in stored})
         refused = {place for place in results.keys() - stored.keys() if batch.ids[place] not in conflicts}
         # A page that was removed may have left a text behind, so that it could not be created.
         left_over = [place for place in stored if place in written and not written[place].done]
@@ -93,8 +94,23 @@ class ElasticIndex(ClusterDocuments):
         without = [
             place for place, result in stored.items() if result.status != CREATED and place not in written
         ]
-        self._drop_texts(batch.ids[place] for place in [*without, *(refused & written.keys())])
+        self._drop_texts(batch.ids[place] for place in without)
         return {batch.ids[place]: results[place].reason for place in refused}, conflicts
+
+    def _take_back(self, batch: RecordBatch, written: Mapping[int, Result]) -> None:
+        """Remove texts that were written, by place, where the index has another version of the page, or none.
+
+        Where an interrupted call has stored the page, its text belongs to it.
+        """
+        done = {batch.ids[place]: place for place, result in written.items() if result.done}
+        there = self.get_many(done)
+        gone = [
+            self._texts.delete(key_of(page_id), written[place].condition)
+            for page_id, place in done.items()
+            if page_id not in there or there[page_id].content != batch.content(place)
+        ]
+        results = self._texts.attempt(gone)
+        self._texts.must_be_done(result for result in results if result.status != CONFLICT)
 
     def _must_be_ours(self, results: Iterable[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""

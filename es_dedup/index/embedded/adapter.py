@@ -166,7 +166,8 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         """See ``Index.delete_many``."""
         wanted = list(page_ids)
         with self._connection.transaction() as connection:
-            docs = sorted(tables.docs_by_id(connection, wanted, state=tables.STORED).values())
+            stored = len(tables.docs_by_id(connection, wanted, state=tables.STORED))
+            docs = sorted(tables.docs_by_id(connection, wanted).values())
             _remove_features(connection, docs)
             for statement in (
                 "DELETE FROM edges WHERE left = ?",
@@ -176,7 +177,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
                     language = '', skipped = '', url = '', title = '' WHERE doc = ?""",
             ):
                 connection.executemany(statement, ((doc,) for doc in docs))
-        return len(docs)
+        return stored
 
     def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
         """See ``Index.pages_with_url``: the table is read as a whole."""
