@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import dis
 import re
 import sys
 import threading
@@ -43,16 +43,18 @@ def attributes(package: str, first: str = "") -> Callable[[str], Any]:
 
 @cache
 def imported_for_types(package: str) -> dict[str, str]:
-    """The modules that names of a package come from, by the imports below ``if TYPE_CHECKING`` in its source; without its own modules."""
+    """The modules that names of a package come from, by all imports in its code, also those for type checkers; without its own modules.
+
+    The compiled code is read: packages need not be installed with their source.
+    """
     loader: Any = sys.modules[package].__loader__
-    return {
-        alias.name: str(node.module)
-        for block in ast.parse(loader.get_source(package)).body
-        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-        for node in block.body
-        if isinstance(node, ast.ImportFrom) and node.module != package
-        for alias in node.names
-    }
+    modules, module = dict[str, str](), package
+    for step in dis.get_instructions(loader.get_code(package)):
+        if step.opname == "IMPORT_NAME":
+            module = str(step.argval)
+        elif step.opname == "IMPORT_FROM" and module != package:
+            modules[step.argval] = module
+    return modules
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:

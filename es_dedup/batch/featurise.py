@@ -138,11 +138,8 @@ class FeatureMaker:
                 group, made = waiting.popleft()
                 try:
                     return made.result()
-                except (
-                    PicklingError,
-                    TypeError,
-                    AttributeError,
-                ):  # a page has what cannot be sent to a process
+                # a page has what cannot be sent to a process
+                except (PicklingError, TypeError, AttributeError):
                     return self.chunk(group)
 
             for group in chain(first, groups):

@@ -151,7 +151,7 @@ class RecordBatch:
         return self.content_hashes[row], version, *(column[row] for column in words)
 
     def storable(self) -> tuple[RecordBatch, dict[str, str]]:
-        """The last record of each page id without those that cannot be stored; and, by page id, why these cannot."""
+        """The records that can be stored, of each page the last one; and, by page id, why others cannot."""
         wrong = _problems_of(self)
         last = {page_id: row for row, page_id in enumerate(self.ids) if row not in wrong}
         kept = self if len(last) == len(self.ids) else self.take(list(last.values()))

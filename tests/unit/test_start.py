@@ -1,5 +1,6 @@
 """What a fresh process loads: neither packages nor rooms that the call does not need."""
 
+import compileall
 import os
 import subprocess
 import sys
@@ -28,6 +29,14 @@ HEAVY: Final = {
 PARSER: Final = {"lxml", "es_dedup.extraction.page_to_content", "es_dedup.extraction.block_model"}
 TERMINAL: Final = {"rich", "typer", "es_dedup.cli"}
 SETTINGS: Final = {"pydantic", "es_dedup.settings.loading"}
+PACKAGE: Final = """
+from typing import TYPE_CHECKING
+from es_dedup import lazy
+if TYPE_CHECKING:
+    from without_source.there import wanted
+else:
+    __getattr__ = lazy.attributes(__name__)
+"""
 TEXT: Final = "市政府今天宣布，新的图书馆将在明年三月开放。" * 3
 
 
@@ -59,6 +68,18 @@ def test_a_name_loads_what_it_needs(code: str, absent: set[str], most: int) -> N
     modules = loaded(code)
     assert not modules & absent
     assert len(modules) <= most
+
+
+def test_a_package_without_source_has_its_names(tmp_path: Path) -> None:
+    package = tmp_path / "without_source"
+    package.mkdir()
+    for name, text in {"__init__": PACKAGE, "there": "wanted = 1"}.items():
+        (package / f"{name}.py").write_text(text)
+    compileall.compile_dir(package, quiet=1, legacy=True)
+    for source in package.glob("*.py"):
+        source.unlink()
+    code = "import without_source as p; assert p.wanted == p.there.wanted == 1 and not hasattr(p, 'other')"
+    loaded(f"sys.path.append(sys.argv[1]); {code}", str(tmp_path))
 
 
 @pytest.mark.skipif(native.core is None, reason="without the native core numpy sorts, and loads them")
