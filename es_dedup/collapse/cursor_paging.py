@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import zlib
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,7 @@ from es_dedup.collapse.hits import cluster_of, groups_of, hits_of, key_of
 from es_dedup.collapse.model import MAX_WINDOW, START, Body, GroupPage, Hit, Mode, Total
 from es_dedup.collapse.operations import checked
 from es_dedup.collapse.search_bodies import MATCHING, ORDERING
-from es_dedup.errors import SearchRefused
+from es_dedup.errors import DedupError, SearchRefused
 
 if TYPE_CHECKING:
     from es_dedup.collapse.operations import Answer, Server
@@ -126,7 +127,10 @@ async def next_page(request: Request, cursor: str) -> GroupPage:
     try:
         return await _page(request, Cursor(pit, digest_of(request), ()), first=True)
     except BaseException:
-        await request.server.close_point_in_time(pit)
+        with suppress(
+            DedupError
+        ):  # what ended the search is told, and the server drops the point in time by itself
+            await request.server.close_point_in_time(pit)
         raise
 
 

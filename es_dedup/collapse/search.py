@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from es_dedup.collapse import cursor_paging, group_pages, modes
 from es_dedup.collapse.model import START, Expansion, GroupPage, SearchOptions
 from es_dedup.collapse.operations import Server, run, run_async
 from es_dedup.collapse.search_request import Request, request_of
-from es_dedup.errors import wrong_type
+from es_dedup.errors import DedupError, wrong_type
 from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class DedupSearch(_Searching):
                 yield page
         finally:
             if cursor is not None and cursor != START:
-                self.close(cursor)
+                with suppress(DedupError):  # what ended the iteration is told
+                    self.close(cursor)
 
     def close(self, cursor: str) -> None:
         """Release a cursor before its end; one that no longer exists is no error."""
@@ -141,7 +143,8 @@ class AsyncDedupSearch(_Searching):
                 yield page
         finally:
             if cursor is not None and cursor != START:
-                await self.close(cursor)
+                with suppress(DedupError):  # what ended the iteration is told
+                    await self.close(cursor)
 
     async def close(self, cursor: str) -> None:
         """See ``DedupSearch.close``."""

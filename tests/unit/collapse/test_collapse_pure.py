@@ -1,19 +1,21 @@
 """The pure parts of collapsing: bodies, folding, containment, cursors, reading of answers."""
 
+import asyncio
 import base64
 import copy
 import json
 import zlib
 from typing import Any
+from unittest.mock import Mock, patch
 
 import pytest
-from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
+from elastic_transport import ApiResponseMeta, BaseNode, ConnectionTimeout, HttpHeaders
 from elastic_transport._node._base import NodeApiResponse
 from elasticsearch import Elasticsearch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.collapse import Bound, DedupSearch, Group, SearchOptions, Total, search_bodies
+from es_dedup.collapse import START, Bound, DedupSearch, Group, GroupPage, SearchOptions, Total, search_bodies
 from es_dedup.collapse.cursor_paging import Cursor, digest_of, pack, unpack
 from es_dedup.collapse.group_pages import nest_under_containers
 from es_dedup.collapse.hits import cleaned, hits_in
@@ -296,3 +298,22 @@ def test_an_answer_that_is_none_of_elasticsearch_is_an_error_of_ours(answer: Any
             with pytest.raises((UnreadableAnswer, SearchRefused)) as caught:
                 DedupSearch(client, "i").search({}, mode=mode, cursor=cursor)
             assert caught.type is UnreadableAnswer or (mode, cursor) == ("group", "start")
+
+
+@pytest.mark.parametrize("first", [KeyboardInterrupt, asyncio.CancelledError])
+def test_what_interrupts_a_search_is_told_where_its_point_in_time_cannot_be_closed(
+    first: type[BaseException],
+) -> None:
+    client = Mock(spec=Elasticsearch)
+    client.open_point_in_time.return_value.body = {"id": "point"}
+    client.msearch.side_effect = first
+    client.close_point_in_time.side_effect = ConnectionTimeout("no answer")
+    with pytest.raises(first):
+        DedupSearch(client, "i").search(cursor=START)
+    onward = pack(Cursor("point", "", ()))
+    with patch.object(DedupSearch, "search", side_effect=[GroupPage((), cursor=onward), first]):
+        pages = DedupSearch(client, "i").pages()
+        next(pages)
+        with pytest.raises(first):
+            next(pages)
+    assert client.close_point_in_time.call_count == 2
