@@ -307,9 +307,10 @@ fn vote(triple: [usize; 3], common: bool, pages: Pages<'_>) -> f64 {
     let (small, large) = if common { (COMMON_SMALL, COMMON_LARGE) } else { (SMALL, LARGE) };
     let mut content = 1.0 - scale(size, small, large);
     // clauses are only asked where they may say something else
-    if content < 1.0 && most(shared) > SHARED_LOW {
+    let longer = |shared: [f64; 3]| scale(most(shared), SHARED_LOW, SHARED_HIGH);
+    if longer(shared) > content {
         let in_clauses = |at: usize| if clauses[at].0 > 0.0 { shared[at].min(clauses[at].1) } else { shared[at] };
-        content = content.max(scale(most([0, 1, 2].map(in_clauses)), SHARED_LOW, SHARED_HIGH));
+        content = content.max(longer([0, 1, 2].map(in_clauses)));
     }
     let missing_of = |edited: f64| scale(EDITS_SHARED * edited - mean(shared) * size, MISSING_LOW, MISSING_HIGH);
     if most(remaining) >= FILLED_IN || content == 0.0 || missing_of(size) == 0.0 {
