@@ -38,7 +38,7 @@ WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 
 # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
 MENU_SHARE: Final = 0.04
 # of the text that untitled pages have in common, the share that is not template: more if a post is sent again, less if a form is filled in
-OWN_TEXT: Final = 0.95
+OWN_TEXT: Final = 0.80
 REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods do
 
 
