@@ -53,8 +53,8 @@ RECORD_TYPES: Final = frozenset({"response", "resource", "conversion"})
 """Types of records that may hold a page."""
 _PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
 """Of records without an answer of a server; crawlers write logs and texts of their own under others."""
-_IN_WACZ: Final = re.compile(r"archive/.*\.warc(\.gz)?", re.DOTALL)
-_IN_MULTI_WACZ: Final = re.compile(rf"{_IN_WACZ.pattern}|.*\.wacz", re.DOTALL)
+_TOO_DEEP: Final = "not read: it lies in a WACZ file that lies in one itself"
+_IN_WACZ: Final = re.compile(r"archive/.*\.warc(\.gz)?|.*\.wacz", re.DOTALL)
 _SCAN_BYTES: Final = 2**20
 _HEAD_BYTES: Final = 4096
 _HEADER_BYTES: Final = 2**16
@@ -120,7 +120,7 @@ def wacz_records(source: Source, options: ReadOptions) -> Iterator[Record]:
     are read back and forth, which inside a zip file takes long.
 
     Raises:
-        OSError, BadZipFile: the file cannot be opened, or is no zip file that can be read.
+        OSError, BadZipFile: the file cannot be opened, or is no whole zip file that can be read.
         MissingExtra: as ``warc_records``.
     """
     number = 0
@@ -146,11 +146,16 @@ def _archives(
         packed = ZipFile(file)
     except NotImplementedError as error:  # of a later version of the format
         raise BadZipFile(str(error)) from error
-    wanted = _IN_WACZ if inside else _IN_MULTI_WACZ  # not deeper than one level: a file may hold itself
-    for each in sorted(packed.infolist(), key=attrgetter("filename")):
-        if not wanted.fullmatch(each.filename):
+    entries = packed.infolist()
+    if entries and min(each.header_offset for each in entries) > 0:
+        raise BadZipFile("its beginning is no part of it; is it cut short behind a zip file that it holds?")
+    for each in sorted(entries, key=attrgetter("filename")):
+        if not _IN_WACZ.fullmatch(each.filename):
             continue
         name, nested = inside + each.filename, each.filename.endswith(".wacz")
+        if nested and inside:  # a file may hold itself
+            yield name, [Record(None, None, Problem(_TOO_DEEP))]
+            continue
         unpacked = folder / ("nested" if nested else "archive")
         try:
             with unpacked.open("wb") as copy, packed.open(each) as archive:

@@ -395,9 +395,20 @@ def test_files_of_a_wacz_file_are_read_one_level_deep_with_their_records_in_one_
     assert [(each.line, each.problem.partition(": http")[0]) for each in failures] == [
         (2, "a.wacz: archive/1.warc"),
         (4, "a.wacz: archive/2.warc"),
+        (None, "a.wacz: third.wacz: not read: it lies in a WACZ file that lies in one itself"),
         (5, "archive/0.warc"),
         (None, "b.wacz: cannot be read: File is not a zip file"),
     ]
+    short = packed({"a.wacz": packed({}), "b.wacz": inner})[:-30]
+    path.write_bytes(packed({"c.wacz": short}))
+    damaged = (
+        "cannot be read: its beginning is no part of it; is it cut short behind a zip file that it holds?"
+    )
+    assert [each.problem for each in read(path)[1]] == [f"c.wacz: {damaged}"]
+    path.write_bytes(short)
+    pages, failures = read(path)
+    assert not pages
+    assert [each.problem for each in failures] == [damaged]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
