@@ -153,11 +153,11 @@ class SettingsMismatch(IndexError_):
     differences: tuple[Difference, ...]
 
     def __str__(self) -> str:
-        made, first = "with other settings", "Set these values to write to it, s"
+        made, advice = "with other settings", "Set these values to write to it, scan"
         if self._of_another_release:
-            made, first = "by another release of es-dedup", "S"
+            made, advice = "by another release of es-dedup", "Scan"
         return (
-            f"{self.index} was made {made}: {_listed(self.differences)}. {first}can the pages again into a new index, or, "
+            f"{self.index} was made {made}: {_listed(self.differences)}. {advice} the pages again into a new index, or, "
             f"with attached indices, run `es-dedup elastic reindex`"
         )
 

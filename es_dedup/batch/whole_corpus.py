@@ -192,8 +192,8 @@ def decide_corpus(
         pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
         known = learning.result()
         weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
-        compared = compare(PagePairs(pages, ours, pages, theirs), known, settings, weights=weights)
-        related = compared.related_rows()
+        pairs = PagePairs(pages, ours, pages, theirs)
+        related = compare(pairs, known, settings, weights=weights).related_rows()
         if rows is None:
             return related
         return replace(related, left=rows[related.left], right=rows[related.right])

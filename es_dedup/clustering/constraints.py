@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.model.batches import by_key
 from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
@@ -138,10 +139,7 @@ def deciding(overrides: Iterable[Override], left: str, right: str) -> tuple[Over
 
 def _chains(same: Iterable[Override], start: str) -> dict[str, tuple[Override, ...]]:
     """Of each page of the unit of a page, the overrides that lead there, as few as possible."""
-    beside: dict[str, list[tuple[str, Override]]] = {}
-    for each in same:
-        for one, other in (each.pages, each.pages[::-1]):
-            beside.setdefault(one, []).append((other, each))
+    beside = by_key((one, (other, each)) for each in same for one, other in (each.pages, each.pages[::-1]))
     found: dict[str, tuple[Override, ...]] = {start: ()}
     front = [start]
     for page in front:

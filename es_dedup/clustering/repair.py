@@ -22,6 +22,7 @@ from es_dedup.clustering.constraints import UNCONSTRAINED
 from es_dedup.clustering.order import PageKey, canonical_order
 from es_dedup.clustering.star import join_stars
 from es_dedup.index.cluster_changes import Assignment
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -128,9 +129,7 @@ def _cluster_ids(
     sizes = Counter(star_of.values())
     sizes.update(each.canonical for name, each in current.items() if name not in free and name not in star_of)
     left = {each.cluster_id for name, each in current.items() if name in free}
-    inherited: dict[str, list[str]] = {}
-    for cluster_id, canonical in heir_of.items():
-        inherited.setdefault(canonical, []).append(cluster_id)
+    inherited = by_key((canonical, cluster_id) for cluster_id, canonical in heir_of.items())
     canonical_and_staying = set(staying.values())
     ids: dict[str, str] = {}
     for canonical, size in sizes.items():

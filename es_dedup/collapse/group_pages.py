@@ -22,6 +22,7 @@ from es_dedup.collapse.hits import (
 from es_dedup.collapse.model import MAX_WINDOW, Body, Bound, Group, GroupPage, MembersOf, Mode, Total
 from es_dedup.collapse.operations import checked, problems_of
 from es_dedup.errors import SearchRefused
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,10 +84,7 @@ def nest_under_containers(groups: Sequence[Group]) -> tuple[Group, ...]:
         for name in _names(group):
             place.setdefault(name, at)
     parent = {at: found for at, group in enumerate(groups) if (found := _container(at, group, place))}
-    roots = [_root(at, parent) for at in range(len(groups))]
-    under: dict[int, list[int]] = {}
-    for at, root in enumerate(roots):
-        under.setdefault(root, []).append(at)
+    under = by_key((_root(at, parent), at) for at in range(len(groups)))
     # In the order in which the first of each lot comes.
     return tuple(
         replace(groups[root], contained=tuple(groups[at] for at in lot if at != root))

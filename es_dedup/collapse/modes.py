@@ -11,6 +11,7 @@ from es_dedup.collapse.model import Body, Expansion, Group, GroupPage, Hit, Mode
 from es_dedup.collapse.operations import checked, lacks_only_unmapped, not_mapped, problems_of
 from es_dedup.collapse.totals import by_document, count_groups, read_groups
 from es_dedup.errors import SearchRefused
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,9 +95,7 @@ async def group(request: Request) -> Found:
 
 def group_hits(hits: Sequence[Hit]) -> tuple[Group, ...]:
     """Groups in the order of their best hits; a hit without cluster id is a group of its own."""
-    groups: dict[Any, list[Hit]] = {}
-    for hit in hits:
-        groups.setdefault(cluster_of(hit) or key_of(hit), []).append(hit)
+    groups = by_key((cluster_of(hit) or key_of(hit), hit) for hit in hits)
     return tuple(Group(best, cluster_of(best), other_hits=tuple(others)) for best, *others in groups.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.source_index import DEDUP
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -126,12 +127,9 @@ def in_clusters(cluster_ids: Iterable[str]) -> Body:
 
 def these(hits: Iterable[Hit]) -> Body:
     """Filter: these documents."""
-    by_index: dict[str, list[str]] = {}
-    for hit in hits:
-        by_index.setdefault(hit["_index"], []).append(hit["_id"])
     any_of = [
         {"bool": {"filter": [{"term": {"_index": index}}, {"ids": {"values": names}}]}}
-        for index, names in by_index.items()
+        for index, names in by_key((hit["_index"], hit["_id"]) for hit in hits).items()
     ]
     return {"bool": {"should": any_of, "minimum_should_match": 1}}
 

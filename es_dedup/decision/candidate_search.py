@@ -19,6 +19,7 @@ from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.detectors.named_fields import labels_of
 from es_dedup.detectors.packed_features import packed_query_terms
 from es_dedup.model import CandidateQuery, CandidateResult, Edge, PairDecision, TermGroup
+from es_dedup.model.batches import by_key
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
@@ -384,9 +385,7 @@ def _hottest(candidate_query: CandidateQuery) -> CandidateQuery:
 
 
 def _by_method(candidate_query: CandidateQuery) -> list[CandidateQuery]:
-    methods: dict[str, list[TermGroup]] = {}
-    for group in candidate_query.groups:
-        methods.setdefault(group.method, []).append(group)
+    methods = by_key((group.method, group) for group in candidate_query.groups)
     return [replace(candidate_query, groups=tuple(groups)) for groups in methods.values()]
 
 

@@ -30,7 +30,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.index.closing import Closing
 from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, RemoveReport, SearchResult
-from es_dedup.model.batches import chunked, chunked_by_size
+from es_dedup.model.batches import by_key, chunked, chunked_by_size
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
@@ -323,7 +323,7 @@ class IndexReader(Closing):
             skipped=skipped,
         )
         decided = self._overridden(explained)
-        if {type(left), type(right)} == {str} and not without:
+        if isinstance(left, str) and isinstance(right, str) and not without:
             pages = decision.left, decision.right
             assigned = self._index.assignments(pages)
             if assigned.keys() >= set(pages):
@@ -397,9 +397,7 @@ class IndexReader(Closing):
     def _among(
         self, pairs: Iterable[tuple[str, str]], settings: Settings | None = None
     ) -> CandidateSearchResult:
-        lookup, rights = self._lookup(settings), dict[str, list[str]]()
-        for left, right in pairs:
-            rights.setdefault(left, []).append(right)
+        lookup, rights = self._lookup(settings), by_key(pairs)
         pages = lookup.load(list(rights))
         return lookup.among(pages, [rights[left] for left in pages.ids])
 

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.evaluation.labels import UNDECIDED, LabelledPair, Pair, pair_of
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,9 +57,7 @@ def agreements(annotations: Iterable[Annotation]) -> list[Agreement]:
 
 def consensus(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
     """A line for each labelled pair as ``read_labels`` reads it, by pair: its label, or ``UNDECIDED`` where readers differ, and the label of each reader."""
-    by_pair: dict[Pair, list[Annotation]] = {}
-    for each in annotations:
-        by_pair.setdefault(each.pair, []).append(each)
+    by_pair = by_key((each.pair, each) for each in annotations)
     rows = []
     for (left, right), readings in sorted(by_pair.items()):
         labels, relations = {each.label for each in readings}, {each.relation for each in readings}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.blocks import HIDDEN_CONTEXT, LINK_END, LINK_START, MARKS_REMOVED
 from es_dedup.extraction.plain_extractor import plain_text
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -94,9 +95,7 @@ class _Blocks:
     def without_uniform_children(self, selected: list[int]) -> list[int]:
         """Where all (two or more) block children look alike, keep the parent and drop the children."""
         outer = self._outer(selected)
-        looks: dict[int, list[tuple[str, ...]]] = {}
-        for index in selected:
-            looks.setdefault(outer[index], []).append(_look(self.blocks.elements[index]))
+        looks = by_key((outer[index], _look(self.blocks.elements[index])) for index in selected)
         uniform = {
             index
             for index, found in looks.items()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from es_dedup.index.closing import Closing
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges
 from es_dedup.index.records import FeatureRecord, RecordBatch
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -260,10 +261,8 @@ class Index(ClusterUpdates, Closing):
 
     def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
         """Page ids, ascending, by URL; URLs of no stored page are absent."""
-        wanted, found = set(urls), dict[str, list[str]]()
-        for record in (each for some in self.scan() for each in some if each.url in wanted):
-            found.setdefault(record.url, []).append(record.page_id)
-        return found
+        wanted = set(urls)
+        return by_key((each.url, each.page_id) for some in self.scan() for each in some if each.url in wanted)
 
     def pages_before(self, day: str) -> Iterator[list[str]]:
         """Ids of pages that were published before a day, in batches, ascending; pages without a time are not met.

@@ -181,7 +181,7 @@ class MaintenanceContext:
 
     @property
     def removed(self) -> dict[str, str]:
-        """A new text by source index for each time that pages of it were removed whose documents stayed."""
+        """By source index a random text, another one after each removal of pages of it whose documents stayed."""
         with reading_stored("removed pages"):
             return dict(json.loads(self.index.note(REMOVED) or "{}"))
 

@@ -258,7 +258,7 @@ class FollowState(BaseModel):
         at: everything written until then was dealt with; milliseconds since 1970, 0 when that was never so.
         begun, until: when the writes that are dealt with now were looked up, and up to where they go; then ``at`` becomes ``begun``.
         deletions: see ``DeletionWatch``.
-        removed: what was known of removed pages when an index was begun, see ``MaintenanceContext.removed``.
+        removed: ``MaintenanceContext.removed`` as it was last; where it differs, an index is read from the beginning.
         place: index and shard that were worked on when an attempt failed; they are the first of the next one.
     """
 

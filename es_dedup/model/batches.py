@@ -1,4 +1,4 @@
-"""Values in lists: what is read lazily and dealt with some at a time."""
+"""Values in lists: what is read lazily and dealt with some at a time, and values by their keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    Key = TypeVar("Key")
     Value = TypeVar("Value")
+
+
+def by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The values of each key, all in the order of the pairs."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def chunked(values: Iterable[Value], size: int) -> Iterator[list[Value]]:

@@ -9,6 +9,7 @@ import xxhash
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.model import AddReport, Decision, Outcome, Page
+from es_dedup.model.batches import by_key
 from es_dedup.model.times import time_given
 from es_dedup.tables.call import deduplicate
 
@@ -32,12 +33,11 @@ def grouped(
         settings: None: those of the settings file and the environment.
         keep_first: keep the first row of a cluster, else its canonical document.
     """
-    clusters: dict[int, list[int]] = {}
+    clusters = dict[int, list[int]]()
     if rows:
         result = deduplicate(rows, settings=settings)
         _log.info("%r", result)
-        for row, canonical in enumerate(result.to_dict()["canonical"]):
-            clusters.setdefault(canonical, []).append(row)
+        clusters = by_key((canonical, row) for row, canonical in enumerate(result.to_dict()["canonical"]))
     kept = {members[0] if keep_first else canonical: members for canonical, members in clusters.items()}
     return {row: [each for each in kept[row] if each != row] for row in sorted(kept)}
 

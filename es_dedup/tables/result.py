@@ -10,6 +10,7 @@ from weakref import finalize
 
 from es_dedup.errors import UnknownPage
 from es_dedup.model import AddReport, Cluster, Member, Outcome, PairDecision, Relation
+from es_dedup.model.batches import by_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -53,9 +54,7 @@ class DeduplicationResult:
         self._rows, self._names, self._dedup = rows, names, dedup
         self._page_ids = page_ids
         self._row_of = {str(name): row for row, name in enumerate(names)}
-        self._equal_rows: dict[str, list[int]] = {}
-        for row, page_id in enumerate(page_ids):
-            self._equal_rows.setdefault(page_id, []).append(row)
+        self._equal_rows = by_key((page_id, row) for row, page_id in enumerate(page_ids))
         self._copies = len(page_ids) - len(self._equal_rows)
         duplicates = report.outcomes.get(Outcome.DUPLICATE, 0) + self._copies
         self.report = replace(

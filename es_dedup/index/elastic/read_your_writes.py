@@ -10,11 +10,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.index.candidate_terms import TermPostings
+from es_dedup.model.batches import by_key
 from es_dedup.text.ragged import begins_run, gather
 
 if TYPE_CHECKING:
@@ -118,12 +120,8 @@ class PageWriteCache:
     def copies(self, hashes: Iterable[int]) -> dict[int, list[str]]:
         """The pages with each of these content hashes; 0 finds none."""
         wanted = {value for value in hashes if value}
-        found: dict[int, list[str]] = {}
-        for part in self.parts():
-            for value, page_id in zip(part.hashes.tolist(), part.ids, strict=True):
-                if value in wanted:
-                    found.setdefault(value, []).append(page_id)
-        return found
+        pairs = chain.from_iterable(zip(part.hashes.tolist(), part.ids, strict=True) for part in self.parts())
+        return by_key((value, page_id) for value, page_id in pairs if value in wanted)
 
 
 def postings_of(parts: Sequence[WrittenBatch], terms: NDArray[np.uint64]) -> TermPostings:

@@ -15,6 +15,7 @@ from es_dedup.index.embedded.connection import MEMORY, Connection
 from es_dedup.index.embedded.fulltext import TextSearch
 from es_dedup.index.records import WORDS, FeatureRecord, RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
+from es_dedup.model.batches import by_key
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
@@ -154,13 +155,11 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         """See ``Index.candidates_with_copies``."""
         wanted = tables.signed_hashes([content_hash for content_hash in hashes if content_hash])
         select = f"SELECT content_hash, page_id FROM pages WHERE state = {tables.STORED} AND content_hash IN"
-        copies: dict[int, list[str]] = {}
         with self._connection.reading() as connection:
             self._store_later_postings(connection)
-            for stored, page_id in sorted(tables.rows_in(connection, select, wanted)):
-                copies.setdefault(tables.unsigned_hash(stored), []).append(page_id)
+            copies: dict[int, list[str]] = by_key(sorted(tables.rows_in(connection, select, wanted)))
             found = candidates.candidates_many(connection, candidate_queries)
-        return found, {each: ids[:limit] for each, ids in copies.items()}
+        return found, {tables.unsigned_hash(stored): ids[:limit] for stored, ids in copies.items()}
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """See ``Index.delete_many``."""
@@ -181,12 +180,9 @@ class EmbeddedIndex(TextSearch, ClusterTables):
 
     def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
         """See ``Index.pages_with_url``: the table is read as a whole."""
-        found: dict[str, list[str]] = {}
         select = f"SELECT url, page_id FROM pages WHERE state = {tables.STORED} AND url IN"
         with self._connection.reading() as connection:
-            for url, page_id in sorted(tables.rows_in(connection, select, urls)):
-                found.setdefault(url, []).append(page_id)
-        return found
+            return by_key(sorted(tables.rows_in(connection, select, urls)))
 
     def names_page(self, page_id: str) -> bool:
         """See ``Index.names_page``: as the name of a cluster or of a page that was removed."""
