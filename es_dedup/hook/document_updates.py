@@ -71,8 +71,7 @@ class DocumentUpdates:
         stripped = [name for name, each in read.items() if self._is_stripped(each)]
         for name in self._decider.stored(stripped) if stripped else ():
             del read[name]  # what was stored is all that is known of it
-        problems = {name: each.key.problem for name, each in read.items() if each.key.problem}
-        pages = [self._fields.page(name, each.source) for name, each in read.items() if name not in problems]
+        pages, problems = self._fields.pages(read.values())
         report.failed.update(problems)
         if not pages:
             return Concluded()
@@ -159,9 +158,8 @@ class DocumentUpdates:
     def outdated(self, page_ids: Collection[str]) -> set[str]:
         """Those of some pages whose documents, of which nobody says that they were decided on, hold another text than their features."""
         now = self._source_index.read(documents_of(page_ids), self._fields.names).values()
-        unsure = (each for each in now if (not each.dedup or each.waits) and not self._is_stripped(each))
-        pages = [self._fields.page(each.key.page_id, each.source) for each in unsure]
-        return set(self._decider.changed(pages))
+        unsure = [each for each in now if (not each.dedup or each.waits) and not self._is_stripped(each)]
+        return set(self._decider.changed(self._fields.pages(unsure)[0]))
 
     def _is_stripped(self, document: SourceDocument) -> bool:
         """Whether a pipeline has taken away the text, which is known from the write alone."""
@@ -180,7 +178,7 @@ class DocumentUpdates:
         names = set(replaced).union(*replaced.values())
         now = self._source_index.read(names, self._fields.names)
         old = {name: now[name] for name in replaced.keys() & now.keys() if replaced[name] & now.keys()}
-        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in old.items()])
+        changed = self._decider.changed(self._fields.pages(old.values())[0])
         done = self._source_index.delete_unchanged(old[name] for name in old.keys() - changed)
         again = {name for name, reason in done.items() if reason == "conflict" and tries}
         refused = {name: reason for name, reason in done.items() if reason not in ("", "gone")}

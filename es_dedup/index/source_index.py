@@ -122,6 +122,12 @@ class SourceFields:
             site=text_of(source, self.site) or None,
         )
 
+    def pages(self, documents: Collection[SourceDocument]) -> tuple[list[Page], dict[str, str]]:
+        """The pages that documents hold; and by page id why others cannot be pages."""
+        problems = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
+        pages = [self.page(each.key.page_id, each.source) for each in documents if not each.key.problem]
+        return pages, problems
+
     def sample(self) -> dict[str, Any]:
         """A document with all fields, and a ``dedup`` field, that shows what a pipeline does with them."""
         text = "This is a sample document of es-dedup."

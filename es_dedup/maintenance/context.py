@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.factory import JobStore, SourceIndex
-    from es_dedup.model import Page, RemoveReport
+    from es_dedup.model import RemoveReport
     from es_dedup.model.overrides import OverrideReport
     from es_dedup.settings import Settings
 
@@ -79,24 +79,6 @@ def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:
     rows = [each._asdict() | {"fields": each.fields.as_dict()} for each in listed]
     with index.writing():  # sessions of others read the note once
         index.set_note(ATTACHMENTS, json.dumps(rows))
-
-
-class ReadPages(NamedTuple):
-    """Documents as pages; ``problems`` says why others cannot be pages, by page id."""
-
-    pages: list[Page]
-    problems: dict[str, str]
-
-
-def pages_of(fields: SourceFields, documents: Iterable[SourceDocument]) -> ReadPages:
-    """The pages that some documents hold."""
-    read = ReadPages([], {})
-    for each in documents:
-        if each.key.problem:
-            read.problems[each.key.page_id] = each.key.problem
-        else:
-            read.pages.append(fields.page(each.key.page_id, each.source))
-    return read
 
 
 @dataclass
@@ -259,7 +241,7 @@ class MaintenanceContext:
         Returns:
             Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
         """
-        pages, problems = pages_of(fields, documents)
+        pages, problems = fields.pages(documents)
         chunk = self.decider.featurise(pages)
         failed = {**problems, **chunk.failed}
         stored = self.index.get_many(chunk.records.ids)
@@ -275,7 +257,7 @@ class MaintenanceContext:
 
     def outdated(self, fields: SourceFields, documents: Sequence[SourceDocument]) -> dict[str, int]:
         """Sequence numbers, by page id, of documents whose features are stored and are not those of what they hold now."""
-        late = self.decider.changed(pages_of(fields, documents).pages)
+        late = self.decider.changed(fields.pages(documents)[0])
         return {each.key.page_id: each.seq_no for each in documents if each.key.page_id in late}
 
     def ingest(self, page_ids: Iterable[str], *, again: bool = False) -> Mapping[str, int]:

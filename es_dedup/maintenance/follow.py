@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, RootModel
 from es_dedup.errors import reading_stored
 from es_dedup.index.closing import on_error
 from es_dedup.index.source_index import Shard, ShardWrites, SourceDocument, SourceFields
-from es_dedup.maintenance.context import FOLLOWING, MaintenanceContext, pages_of
+from es_dedup.maintenance.context import FOLLOWING, MaintenanceContext
 from es_dedup.maintenance.stage import PartitionPlan, Stage, Step
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def follow(context: MaintenanceContext) -> int:
     indices = context.indices()
     writes = _settled(context, indices)
     for found in changes(context, indices, positions, writes, batch=context.settings.maintenance.batch):
-        pages, problems = pages_of(found.fields, found.documents)
+        pages, problems = found.fields.pages(found.documents)
         context.put_dead_letters({**problems, **context.dedup.add_many(pages).failed}, "reindex")
         positions.advance(found.index, found.shard, found.history, found.reached)
         read += len(found.documents)
