@@ -11,6 +11,7 @@ from es_dedup.batch.journal import Journal, Recorded, problem_of
 from es_dedup.clustering.constraints import Constraints, constraints_of, contradiction, deciding
 from es_dedup.errors import InvalidOverride, OverrideConflict
 from es_dedup.model import Edge, Relation
+from es_dedup.model.batches import by_key
 from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
@@ -43,11 +44,8 @@ class RecordedOverrides(Recorded[Override]):
     @cached_property
     def by_page(self) -> Mapping[str, tuple[Override, ...]]:
         """Those in force that name a page, by time."""
-        by_page: dict[str, tuple[Override, ...]] = {}
-        for each in self.entries.values():
-            for page in each.pages if each.in_force else ():
-                by_page[page] = (*by_page.get(page, ()), each)
-        return by_page
+        found = by_key((page, each) for each in self.entries.values() if each.in_force for page in each.pages)
+        return {page: tuple(some) for page, some in found.items()}
 
     @cached_property
     def ignored(self) -> Ignored:
@@ -62,11 +60,8 @@ class RecordedOverrides(Recorded[Override]):
 
 def _passages(overrides: Iterable[Override]) -> Ignored:
     """The passages that overrides ignore, by site."""
-    passages: dict[str, tuple[str, ...]] = {}
-    for each in overrides:
-        if each.kind is OverrideKind.IGNORE:
-            passages[each.site] = (*passages.get(each.site, ()), each.text)
-    return passages
+    found = by_key((each.site, each.text) for each in overrides if each.kind is OverrideKind.IGNORE)
+    return {site: tuple(passages) for site, passages in found.items()}
 
 
 def load_overrides(index: ClusterUpdates) -> Mapping[str, Override]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.model.batches import by_key
 from es_dedup.settings.files import made_of_file
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import normalise_many
@@ -115,11 +116,8 @@ def in_text_form(groups: Iterable[Iterable[str]]) -> list[list[str]]:
 
 
 def _numbered(groups: Sequence[Sequence[str]]) -> Synonyms:
-    senses: dict[str, tuple[int, ...]] = {}
-    for number, words in enumerate(groups):
-        for word in words:
-            senses[word] = (*senses.get(word, ()), number)
-    return Synonyms(tuple(map(frozenset, groups)), senses)
+    senses = by_key((word, number) for number, words in enumerate(groups) for word in words)
+    return Synonyms(tuple(map(frozenset, groups)), {word: tuple(numbers) for word, numbers in senses.items()})
 
 
 def named(value: str, setting: str = "synonyms") -> Synonyms:

@@ -47,10 +47,8 @@ def candidates_many(
     connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery]
 ) -> list[CandidateResult]:
     """One answer per candidate query, in order; see ``Index.candidates_many``."""
-    answers: list[CandidateResult] = []
-    for some in chunked(candidate_queries, QUERIES_PER_LOOKUP):
-        answers += _answer(connection, some)
-    return answers
+    parts = chunked(candidate_queries, QUERIES_PER_LOOKUP)
+    return [answer for some in parts for answer in _answer(connection, some)]
 
 
 def _answer(
