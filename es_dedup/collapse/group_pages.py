@@ -83,7 +83,8 @@ def nest_under_containers(groups: Sequence[Group]) -> tuple[Group, ...]:
     for at, group in enumerate(groups):
         for name in _names(group):
             place.setdefault(name, at)
-    parent = {at: found for at, group in enumerate(groups) if (found := _container(at, group, place))}
+    containers = ((at, _container(at, group, place)) for at, group in enumerate(groups))
+    parent = {at: container for at, container in containers if container is not None}
     under = by_key((_root(at, parent), at) for at in range(len(groups)))
     # In the order in which the first of each lot comes.
     return tuple(
@@ -100,17 +101,17 @@ def _names(group: Group) -> list[str]:
     return found
 
 
-def _container(at: int, group: Group, place: dict[str, int]) -> tuple[int, ...]:
-    """Positions of the containers of a group, best first; empty without any."""
+def _container(at: int, group: Group, place: dict[str, int]) -> int | None:
+    """Position of the best ranked container of a group; None without any."""
     wanted = (name for hit in hits_in(group) for name in values_of(hit, search_bodies.CONTAINED_FIELD))
-    return tuple(sorted({place[name] for name in wanted if place.get(name, at) != at}))
+    return min((place[name] for name in wanted if place.get(name, at) != at), default=None)
 
 
-def _root(at: int, parent: dict[int, tuple[int, ...]]) -> int:
+def _root(at: int, parent: dict[int, int]) -> int:
     """The outermost container of a group; in a cycle its best ranked member."""
     way = [at]
     while way[-1] in parent:
-        onward = parent[way[-1]][0]
+        onward = parent[way[-1]]
         if onward in way:
             return min(way[way.index(onward) :])
         way.append(onward)
