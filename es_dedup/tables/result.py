@@ -118,11 +118,12 @@ class DeduplicationResult:
         Raises:
             UnknownPage: an id that no row has.
         """
-        for name in (str(left), str(right)):
-            if name not in self._row_of:
-                raise UnknownPage(name)
-        decision = self._dedup.explain(*(self._page_ids[self._row_of[str(name)]] for name in (left, right)))
-        return replace(decision, left=str(left), right=str(right))
+        sides = str(left), str(right)
+        if unknown := [name for name in sides if name not in self._row_of]:
+            raise UnknownPage(unknown[0])
+        decision = self._dedup.explain(*(self._page_ids[self._row_of[name]] for name in sides))
+        clusters = tuple(str(self._names[self._equal_rows[page_id][0]]) for page_id in decision.clusters)
+        return replace(decision, left=sides[0], right=sides[1], clusters=clusters)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The columns ``page_id``, ``cluster_id``, ``canonical``, ``relation``, ``score``, ``duplicate_of``, ``cover`` and ``canonical_cover``.

@@ -93,6 +93,7 @@ def test_a_dictionary_of_texts_is_divided_by_its_keys() -> None:
     assert result.to_dict()["duplicate_of"] == [None, None, 7]
     assert result.explain(7, 9).relation is Relation.EXACT
     assert result.explain(7, "9").left == "7"
+    assert result.explain(8, 9).clusters == ("8", "7")
     with pytest.raises(UnknownPage):
         result.explain(7, 10)
 
