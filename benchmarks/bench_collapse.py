@@ -37,11 +37,7 @@ SIZE: Final = 10
 WINDOW: Final = 60
 ALL: Final = 500_000
 """``index.max_result_window``, so that the check can read all hits at once."""
-GOALS: Final = {
-    "canonical": 1.4,
-    "collapse": 2.0,
-    "collapse, groups exact": 3.0,
-}
+GOALS: Final = {"canonical": 1.4, "collapse": 2.0, "collapse, groups exact": 3.0}
 MODES: Final[dict[str, dict[str, Any]]] = {
     "canonical": {"mode": "canonical", "document_total": False},
     "canonical, both totals": {"mode": "canonical"},
@@ -71,10 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     url = server_url()
     rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.items or None)
-    with (
-        Elasticsearch(url, request_timeout=120) as client,
-        temporary_index(client) as index,
-    ):
+    with Elasticsearch(url, request_timeout=120) as client, temporary_index(client) as index:
         book = fill(client, index, rows, given.shards)
         found = []
         for facets in ({}, FACETS):
@@ -132,12 +125,7 @@ def fill(client: Elasticsearch, index: str, rows: Sequence[Row], shards: int) ->
 
 
 def measure(
-    client: Elasticsearch,
-    index: str,
-    book: Book,
-    queries: Sequence[str],
-    rounds: int,
-    facets: dict[str, Any],
+    client: Elasticsearch, index: str, book: Book, queries: Sequence[str], rounds: int, facets: dict[str, Any]
 ) -> list[Row]:
     """One row a mode: times over all queries, and how many times as long as without."""
     search = DedupSearch(client, index)

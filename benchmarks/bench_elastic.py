@@ -97,12 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         told = facts[side.name] | processor_times(side.watched)
         notes |= {f"{side.name}: {fact}": value for fact, value in told.items()}
     found = [{"stored": side.name, **row} for side in sides for row in rows_of_side(side)]
-    report(
-        f"One check against {given.stored:,} pages on Elasticsearch",
-        found,
-        given.json,
-        notes,
-    )
+    report(f"One check against {given.stored:,} pages on Elasticsearch", found, given.json, notes)
     return 0
 
 

@@ -71,10 +71,7 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresho
         (0.62, 0.66, 0.70, 0.72, 0.74, 0.78),
         lambda thresholds, value: replace(thresholds, words_cover=value),
     ),
-    "near copy": (
-        (0.90, 0.95, 0.98, 1.01),
-        lambda thresholds, value: replace(thresholds, near_copy=value),
-    ),
+    "near copy": ((0.90, 0.95, 0.98, 1.01), lambda thresholds, value: replace(thresholds, near_copy=value)),
     "quotation or passage": (
         (0.60, 0.70, 0.80, 1.01),
         lambda thresholds, value: replace(thresholds, copied_cover=value),

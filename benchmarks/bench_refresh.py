@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 from elasticsearch import Elasticsearch
-from harness import (
-    Row,
-    data_file,
-    expect,
-    page_of,
-    parser_of,
-    report,
-    rows_of,
-    server_url,
-    temporary_index,
-)
+from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, server_url, temporary_index
 
 from es_dedup import Deduplicator, Settings
 from es_dedup.batch.deciding import BatchDecider

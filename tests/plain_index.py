@@ -261,11 +261,7 @@ def _words(text: str) -> list[str]:
 
 
 def _summary(
-    query: ClusterQuery,
-    members: Sequence[Assignment],
-    records: Mapping[str, FeatureRecord],
-    *,
-    scoped: bool,
+    query: ClusterQuery, members: Sequence[Assignment], records: Mapping[str, FeatureRecord], *, scoped: bool
 ) -> ClusterSummary | None:
     others = [each for each in members if each.page_id != each.canonical]
     if query.relation is not None and all(each.relation != query.relation for each in others):

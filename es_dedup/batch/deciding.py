@@ -309,10 +309,7 @@ class BatchDecider:
         return {name: others.difference(new) for name, others in covered.items()}
 
     def conclude(
-        self,
-        batch: Compared,
-        policy: WritePolicy = WritePolicy.MARK,
-        there: Collection[str] = frozenset(),
+        self, batch: Compared, policy: WritePolicy = WritePolicy.MARK, there: Collection[str] = frozenset()
     ) -> Concluded:
         """The third part: edges, clusters and decisions, while no other process changes clusters.
 

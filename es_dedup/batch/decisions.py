@@ -257,11 +257,7 @@ def apply_policy(
 
 
 def by_policy(
-    policy: WritePolicy,
-    new: Iterable[str],
-    edges: Iterable[Edge],
-    statistics: Statistics,
-    of_call: int = 0,
+    policy: WritePolicy, new: Iterable[str], edges: Iterable[Edge], statistics: Statistics, of_call: int = 0
 ) -> dict[str, set[str]]:
     """New pages that ``skip`` leaves out, ``fail`` refuses, or ``overwrite`` puts in the place of others, each with the pages because of which.
 

@@ -315,11 +315,7 @@ class Ingest:
         self.counts.add_decided(*done)
 
     def _compared_and_clustered(
-        self,
-        clusters: ClusterCache,
-        chunk: Chunk,
-        replaced: set[str],
-        among: Iterable[Edge] | None = None,
+        self, clusters: ClusterCache, chunk: Chunk, replaced: set[str], among: Iterable[Edge] | None = None
     ) -> tuple[StoredBatch, list[Edge], dict[str, Decision]]:
         """Compare pages with all that are stored, and cluster them.
 

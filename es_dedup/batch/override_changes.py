@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached
 from es_dedup.batch.featurise import FeatureMaker, changed
-from es_dedup.batch.overrides import (
-    JOURNAL,
-    load_constraints,
-    load_ignored,
-    load_overrides,
-    merged,
-)
+from es_dedup.batch.overrides import JOURNAL, load_constraints, load_ignored, load_overrides, merged
 from es_dedup.clustering.constraints import ClusterRules
 from es_dedup.clustering.repair import update_clusters
 from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored

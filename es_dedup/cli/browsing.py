@@ -59,10 +59,7 @@ def clusters(
 
 
 def show(
-    session: Session,
-    ids: Annotated[list[str], typer.Argument(metavar="CLUSTER…")],
-    *,
-    evidence: bool = False,
+    session: Session, ids: Annotated[list[str], typer.Argument(metavar="CLUSTER…")], *, evidence: bool = False
 ) -> None:
     """Show clusters: the canonical document, and every member with how much both share.
 

@@ -39,12 +39,7 @@ Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation."
 
 
 def eval_(
-    session: Session,
-    labels: Labels,
-    *,
-    corpus: Corpus,
-    options: ReadOptions,
-    method: list[str] | None = None,
+    session: Session, labels: Labels, *, corpus: Corpus, options: ReadOptions, method: list[str] | None = None
 ) -> ExitCode:
     """Measure candidates, decisions and clusters against labelled pairs; the corpus is scanned in memory.
 

@@ -20,8 +20,7 @@ Master = Annotated[
     ),
 ]
 Configuration = Annotated[
-    list[str] | None,
-    typer.Option(help="Configuration of Spark; may be repeated.", metavar="NAME=VALUE"),
+    list[str] | None, typer.Option(help="Configuration of Spark; may be repeated.", metavar="NAME=VALUE")
 ]
 
 

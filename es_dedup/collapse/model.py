@@ -185,11 +185,7 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name, kind in (
-            ("mode", Mode),
-            ("group_total", GroupTotal),
-            ("members_of", MembersOf),
-        ):
+        for name, kind in (("mode", Mode), ("group_total", GroupTotal), ("members_of", MembersOf)):
             try:
                 object.__setattr__(self, name, kind(getattr(self, name)))
             except ValueError as error:

@@ -26,11 +26,7 @@ MOST_DEPTH: Final = 200
 """Objects and lists within each other. Elasticsearch takes 30 nested ``bool`` queries, three levels each."""
 NOWHERE: Final = Server()
 Object: TypeAlias = dict[str, Any]
-_NEVER: Final = {
-    "sub_searches": "use a retriever",
-    "rank": "use a retriever",
-    "scroll": "page with a cursor",
-}
+_NEVER: Final = {"sub_searches": "use a retriever", "rank": "use a retriever", "scroll": "page with a cursor"}
 """Keys of a body that searches which only count could not follow."""
 
 

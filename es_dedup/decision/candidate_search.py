@@ -272,9 +272,7 @@ class CandidateSearch:
             for group, page_id, labels in zip(groups, pages.ids, self._labels(pages), strict=True)
         ]
         answers, copies = self._index.candidates_with_copies(
-            candidate_queries,
-            [digest for digest in hashes if digest],
-            limit=limits.limit + 1 + len(hashes),
+            candidate_queries, [digest for digest in hashes if digest], limit=limits.limit + 1 + len(hashes)
         )
         use = list(map(TermUse.of_answer, candidate_queries, answers))
         again: dict[int, list[CandidateQuery]] = {}

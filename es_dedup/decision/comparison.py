@@ -278,10 +278,7 @@ def pair_decisions(
     of_methods = _verdicts(comparison, pairs) if verdicts else [()] * len(rows)
     found = []
     for left, right, relation, rule, score, method_verdicts, evidence in zip(
-        *(column.tolist() for column in columns),
-        of_methods,
-        evidence_of(comparison, rows),
-        strict=True,
+        *(column.tolist() for column in columns), of_methods, evidence_of(comparison, rows), strict=True
     ):
         named = rules.RELATIONS[relation]
         found.append(

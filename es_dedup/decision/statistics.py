@@ -539,10 +539,7 @@ def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float3
 
 
 def _votes(
-    sampled: _SampledPostings,
-    pages: PostingSample,
-    untitled: NDArray[np.bool_],
-    common: NDArray[np.bool_],
+    sampled: _SampledPostings, pages: PostingSample, untitled: NDArray[np.bool_], common: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Postings of untitled features whose remainders were compared, and the vote of each; shape (postings,).
 

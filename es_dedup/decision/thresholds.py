@@ -74,20 +74,10 @@ LOOSE: Final = replace(
     words_cover=0.60,
 )
 VERSIONS: Final = replace(
-    BALANCED,
-    needed_cover=(0.70, 0.50, 0.50),
-    same_size=0.50,
-    words_cover=0.60,
-    without=frozenset((SERIES,)),
+    BALANCED, needed_cover=(0.70, 0.50, 0.50), same_size=0.50, words_cover=0.60, without=frozenset((SERIES,))
 )
 FAST: Final = replace(BALANCED, without=frozenset((SERIES, TITLES)))
-PRESETS: Final = {
-    "balanced": BALANCED,
-    "strict": STRICT,
-    "loose": LOOSE,
-    "fast": FAST,
-    "versions": VERSIONS,
-}
+PRESETS: Final = {"balanced": BALANCED, "strict": STRICT, "loose": LOOSE, "fast": FAST, "versions": VERSIONS}
 
 
 def preset_thresholds(preset: str) -> Thresholds:

@@ -76,11 +76,7 @@ class Deduplicator(IndexReader):
 
     @classmethod
     def open(
-        cls,
-        path: str | Path,
-        *,
-        settings: Settings | None = None,
-        read_only: bool = False,
+        cls, path: str | Path, *, settings: Settings | None = None, read_only: bool = False
     ) -> Deduplicator:
         """Over a file or an index on Elasticsearch, made when it is not there; ``:memory:`` keeps everything in memory.
 

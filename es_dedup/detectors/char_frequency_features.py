@@ -157,10 +157,7 @@ def _solid(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
 
 
 def _strings(
-    units: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    count_above: int,
+    units: NDArray[np.int64], owner: NDArray[np.int64], lengths: NDArray[np.int64], count_above: int
 ) -> list[FrequentUnits]:
     """Both strings of each page from its characters or words in order."""
     distinct, entry, counts = np.unique(owner << _CODE_BITS | units, return_inverse=True, return_counts=True)

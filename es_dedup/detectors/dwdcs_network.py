@@ -190,11 +190,7 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     roots = root == np.arange(len(root))
     number = np.cumsum(roots) - 1
     return Concepts(
-        distinct.pages[roots],
-        codes[roots] & MASK,
-        named[roots],
-        counts[roots],
-        number[root[distinct.entry]],
+        distinct.pages[roots], codes[roots] & MASK, named[roots], counts[roots], number[root[distinct.entry]]
     )
 
 

@@ -28,8 +28,7 @@ _FACTORIES: Final[dict[str, Factory]] = {  # a method is imported when it is mad
     "simhash": lambda settings: detectors.simhash.Simhash(settings.simhash),
     "coverage": lambda settings: detectors.coverage.Coverage(settings.coverage),
     "multi_simhash": lambda settings: detectors.multi_simhash.MultiSimhash(
-        settings.multi_simhash,
-        synonyms.named(settings.multi_simhash.synonyms, "multi_simhash.synonyms"),
+        settings.multi_simhash, synonyms.named(settings.multi_simhash.synonyms, "multi_simhash.synonyms")
     ),
     "char_frequency": lambda settings: detectors.char_frequency.CharFrequency(settings.char_frequency),
     "dwdcs": lambda settings: detectors.dwdcs.Dwdcs(

@@ -13,12 +13,7 @@ Traps:
 """
 
 from es_dedup.evaluation.labels import LabelledPair, labelled, parse_labels, read_labels
-from es_dedup.evaluation.metrics import (
-    BCubed,
-    PairScores,
-    Share,
-    wilson,
-)
+from es_dedup.evaluation.metrics import BCubed, PairScores, Share, wilson
 from es_dedup.evaluation.runner import EvaluationReport, MethodReport, evaluate
 from es_dedup.evaluation.tune import Axis, Fold, TuneReport, tune
 from es_dedup.model.annotations import Label

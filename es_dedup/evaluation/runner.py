@@ -153,9 +153,7 @@ def report(
 
 
 def measure(
-    dedup: IndexReader,
-    labels: Sequence[LabelledPair],
-    progress: Callable[[int, int], None] | None = None,
+    dedup: IndexReader, labels: Sequence[LabelledPair], progress: Callable[[int, int], None] | None = None
 ) -> Measured:
     """Results of the index on every labelled pair.
 

@@ -198,10 +198,7 @@ class Run:
     # One batch
 
     def prepare(
-        self,
-        items: Items,
-        features: Features | None = None,
-        prefetched: Compared | None = None,
+        self, items: Items, features: Features | None = None, prefetched: Compared | None = None
     ) -> Batch:
         """Decide on a batch.
 

@@ -46,11 +46,7 @@ _READERS: Final[dict[str, Callable[[str, str], object]]] = {"idf": idf.load, "sy
 
 
 def open_index(
-    path: str | Path,
-    settings: Settings,
-    *,
-    read_only: bool = False,
-    exact: bool = False,
+    path: str | Path, settings: Settings, *, read_only: bool = False, exact: bool = False
 ) -> Index:
     """The index at an address, at a path, or in memory; one that is there keeps its settings in the place of those that nobody has given.
 

@@ -115,10 +115,7 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
 
 
 def _look_at_clusters(
-    context: MaintenanceContext,
-    groups: Sequence[Sequence[Assignment]],
-    left: Collection[str],
-    audit: Audit,
+    context: MaintenanceContext, groups: Sequence[Sequence[Assignment]], left: Collection[str], audit: Audit
 ) -> None:
     found = audit.found
     ids = [each.page_id for group in groups for each in group]

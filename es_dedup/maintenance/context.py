@@ -291,11 +291,7 @@ class MaintenanceContext:
             yield fields, names, self.source_index.read(names, fields.names)
 
     def ingest_documents(
-        self,
-        fields: SourceFields,
-        documents: Sequence[SourceDocument],
-        *,
-        again: bool = False,
+        self, fields: SourceFields, documents: Sequence[SourceDocument], *, again: bool = False
     ) -> Mapping[str, int]:
         """Decide on documents at hand, and write the ``dedup`` fields that follow.
 
@@ -336,9 +332,7 @@ class MaintenanceContext:
         return [letter for letter in self.jobs.dead() if not wanted or letter.page_id in wanted]
 
     def replay(
-        self,
-        page_ids: Sequence[str] | None = None,
-        send: Callable[[Sequence[str]], None] | None = None,
+        self, page_ids: Sequence[str] | None = None, send: Callable[[Sequence[str]], None] | None = None
     ) -> int:
         """Process dead letters again, here or by ``send``.
 

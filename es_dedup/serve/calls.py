@@ -116,11 +116,7 @@ def override(
 
 
 def undo_override(
-    dedup: Deduplicator,
-    override_id: str,
-    given: bytes | Mapping[str, Any],
-    place: str,
-    settings: Settings,
+    dedup: Deduplicator, override_id: str, given: bytes | Mapping[str, Any], place: str, settings: Settings
 ) -> OverrideReport:
     """End an override, which stays in the record."""
     asked = UndoBody.read(given)

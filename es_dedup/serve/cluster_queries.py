@@ -16,8 +16,7 @@ def _query(
     *,
     min_size: Annotated[int, Query(ge=1, le=MOST_PAGES, description="pages of a cluster, at least")] = 2,
     relation: Annotated[
-        Literal["", "exact", "duplicate"],
-        Query(description="of at least one page to the canonical document"),
+        Literal["", "exact", "duplicate"], Query(description="of at least one page to the canonical document")
     ] = "",
     site: Annotated[str, Query(max_length=1000, description="of at least one page")] = "",
     published_from: Annotated[

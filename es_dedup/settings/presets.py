@@ -24,7 +24,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "dwdcs.query": "leading",
         "decision.method": "any",
         VOTERS: ("ccdet", "simhash", "dwdcs"),
-    },
+    }
 }
 """Preset to the values that it gives settings, by dotted key; what is not named keeps its default."""
 

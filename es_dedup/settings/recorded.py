@@ -35,10 +35,7 @@ DECIDING: Final = frozenset({"index.limit", "index.max_df"})
 
 
 def feature_settings(
-    settings: Settings,
-    text_version: int,
-    detector_versions: Mapping[str, int],
-    also: Collection[str] = (),
+    settings: Settings, text_version: int, detector_versions: Mapping[str, int], also: Collection[str] = ()
 ) -> dict[str, Any]:
     """The settings that stored features depend on, by name, with the versions of the code that makes them.
 

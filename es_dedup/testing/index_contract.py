@@ -9,12 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.index.records import RecordBatch
-from es_dedup.testing.builders import (
-    candidate_query,
-    copies,
-    random_records,
-    record,
-)
+from es_dedup.testing.builders import candidate_query, copies, random_records, record
 from es_dedup.testing.candidate_contract import CandidateContract
 from es_dedup.testing.cluster_contract import ClusterContract
 from es_dedup.testing.contract_fixtures import ids

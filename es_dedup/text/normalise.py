@@ -122,10 +122,7 @@ def _changed(change: Callable[[str], str], raw: bytes) -> NDArray[np.uint32]:
 
 
 def _flagged_runs(
-    codes: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    flags: NDArray[np.bool_],
+    codes: NDArray[np.uint32], offsets: NDArray[np.int64], inside: NDArray[np.bool_], flags: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Begins and ends of the runs of ``inside`` characters that hold a flagged one; a character beyond the basic plane counts as both."""
     own, beyond = np.minimum(codes, PLANE - 1), codes >= PLANE

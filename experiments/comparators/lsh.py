@@ -12,13 +12,7 @@ import numpy as np
 
 from es_dedup.model import CandidateQuery, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
-from experiments.comparators.hashsets import (
-    BagDetector,
-    HashBag,
-    jaccard,
-    shared_count,
-    similarity_verdict,
-)
+from experiments.comparators.hashsets import BagDetector, HashBag, jaccard, shared_count, similarity_verdict
 from experiments.comparators.minima import band_hashes, candidate_chance, permuted
 from experiments.comparators.periods import period_sets
 from experiments.comparators.spots import spot_bags

@@ -13,13 +13,7 @@ from es_dedup.extraction.block_features import block_features
 from es_dedup.extraction.block_model import chances
 from es_dedup.extraction.page_features import page_numbers
 from experiments.extraction.evaluate import by_group, page_agreement
-from experiments.extraction.fitting import (
-    EVEN,
-    Settings,
-    fit_blocks,
-    fit_kinds,
-    page_weights,
-)
+from experiments.extraction.fitting import EVEN, Settings, fit_blocks, fit_kinds, page_weights
 from experiments.extraction.pages import FOLDS, label, page_of_row, rows
 
 if TYPE_CHECKING:

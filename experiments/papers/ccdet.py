@@ -327,8 +327,7 @@ def _map_reduce(texts: Sequence[str], workers: int) -> tuple[int, list[list[floa
 
         edges = np.linspace(0, len(texts), parts + 1).astype(np.int64)
         mapped = job(
-            partial(_features, config.window),
-            [(int(low), texts[low:high]) for low, high in pairwise(edges)],
+            partial(_features, config.window), [(int(low), texts[low:high]) for low, high in pairwise(edges)]
         )
         sizes = np.concatenate([size for size, _, _ in mapped])
         signatures = np.concatenate([each for _, each, _ in mapped])

@@ -18,11 +18,7 @@ MARKS: Final[dict[str, dict[Style, tuple[str, str]]]] = {
     "html": {"strong": ("<strong>", "</strong>"), "em": ("<em>", "</em>"), "code": ("<code>", "</code>")},
     "trac": {"strong": ("'''", "'''"), "em": ("''", "''"), "code": ("`", "`")},
 }
-LINKS: Final = {
-    "markdown": "[{text}]({url})",
-    "html": '<a href="{url}">{text}</a>',
-    "trac": "[{url} {text}]",
-}
+LINKS: Final = {"markdown": "[{text}]({url})", "html": '<a href="{url}">{text}</a>', "trac": "[{url} {text}]"}
 ADDRESS: Final = "https://www.example.org/read/"
 TRAC_ATTRIBUTION: Final = "Replying to {}:"
 MAIL_ATTRIBUTION: Final = "{} wrote:"

@@ -106,11 +106,7 @@ class Server:
         found = {name: self.url}
         if self.user:
             base = name.removesuffix("_URL")
-            found |= {
-                f"{base}_USER": self.user,
-                f"{base}_PASSWORD": self.password,
-                f"{base}_CA": self.ca,
-            }
+            found |= {f"{base}_USER": self.user, f"{base}_PASSWORD": self.password, f"{base}_CA": self.ca}
         if len(self.urls) > 1:
             found[f"{name}S"] = ",".join(self.urls)
         return found

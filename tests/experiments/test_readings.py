@@ -171,10 +171,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, least: int) -> li
         return frozenset().union(*(SYNONYMS.concept(word) for word in phrase))
 
     group = slow_dwdcs.merged(
-        own,
-        concept,
-        config.min_overlap,
-        lambda phrase: phrase if phrase[1:] else SYNONYMS.code(phrase[0]),
+        own, concept, config.min_overlap, lambda phrase: phrase if phrase[1:] else SYNONYMS.code(phrase[0])
     )
     names = [group[word] for word in own]
     nodes, graph = slow_dwdcs.network(names, sentences, config.window, config.min_occurrences)

@@ -100,10 +100,7 @@ def test_of_two_writers_the_later_one_sees_what_the_former_has_written(own_addre
             writer = (second, first)[number % 2]
             writer.put_many([record(f"p{number}", [1])])
             (answer,) = writer.candidates_many([candidate_query(1)])
-            assert list(answer.candidates) == [
-                "a",
-                *(f"p{n}" for n in range(number + 1)),
-            ]
+            assert list(answer.candidates) == ["a", *(f"p{n}" for n in range(number + 1))]
 
 
 def test_payloads_are_those_of_pages_that_another_object_has_just_stored(own_address: str) -> None:

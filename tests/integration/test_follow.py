@@ -29,15 +29,7 @@ from es_dedup.maintenance.status import FOLLOW, follow_status, last_times, overd
 from es_dedup.settings.recorded import STATISTICS
 from tests.processes import PROGRAM
 from tests.servers import client_of, fresh_name, url_of
-from tests.source_indices import (
-    FIELDS,
-    attached,
-    ids_of,
-    made_up_documents,
-    put,
-    settings,
-    source_index,
-)
+from tests.source_indices import FIELDS, attached, ids_of, made_up_documents, put, settings, source_index
 from tests.traffic import run
 from tests.workers import environment, until
 

@@ -11,13 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch.helpers import (
-    BULK_FLUSH,
-    async_bulk,
-    async_streaming_bulk,
-    bulk,
-    streaming_bulk,
-)
+from elasticsearch.helpers import BULK_FLUSH, async_bulk, async_streaming_bulk, bulk, streaming_bulk
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -136,10 +130,7 @@ TABLE: dict[str, tuple[Any, dict[str, Any]]] = {
 def server() -> Iterator[tuple[Elasticsearch, str, DedupHook]]:
     """Client, the name that all indices begin with, and one hook for all of them."""
     url, name = url_of("es8"), fresh_name()
-    with (
-        client_of(url) as client,
-        DedupHook.open(f"{url}/{name}", SourceFields("text")) as hook,
-    ):
+    with client_of(url) as client, DedupHook.open(f"{url}/{name}", SourceFields("text")) as hook:
         yield client, name, hook
         client.indices.delete(index=f"{name}-*", ignore_unavailable=True)
     remove(f"{url}/{name}")

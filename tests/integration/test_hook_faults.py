@@ -223,9 +223,7 @@ def read_only(client: Elasticsearch, pattern: str) -> Iterator[None]:
 
     def block(value: bool | None) -> None:
         client.indices.put_settings(
-            index=pattern,
-            settings={"index.blocks.read_only_allow_delete": value},
-            expand_wildcards="all",
+            index=pattern, settings={"index.blocks.read_only_allow_delete": value}, expand_wildcards="all"
         )
 
     block(True)

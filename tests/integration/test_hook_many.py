@@ -69,10 +69,7 @@ def send(address: str, sent: int, copies: str, *, writers: int = 4) -> list[list
     """Let processes send pages at once, each page by two of them; how many each left undecided."""
     started = [
         subprocess.Popen(
-            [
-                *(sys.executable, "-m", "tests.hook_writer"),
-                *(address, *map(str, (n, writers, sent)), copies),
-            ],
+            [*(sys.executable, "-m", "tests.hook_writer"), *(address, *map(str, (n, writers, sent)), copies)],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -333,10 +333,7 @@ def test_documents_without_text_are_counted(content_hook: tuple[Elasticsearch, s
 def content_hook() -> Iterator[tuple[Elasticsearch, str, DedupHook]]:
     """A hook with a wrong content field."""
     url, index = url_of("es8"), fresh_name()
-    with (
-        client_of(url) as client,
-        DedupHook.open(f"{url}/{index}-features", SourceFields("bdoy")) as hook,
-    ):
+    with client_of(url) as client, DedupHook.open(f"{url}/{index}-features", SourceFields("bdoy")) as hook:
         yield client, index, hook
         client.indices.delete(index=index, ignore_unavailable=True)
     remove(f"{url}/{index}-features")

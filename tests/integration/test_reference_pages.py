@@ -164,14 +164,7 @@ def test_multi_simhash(contents: list[Content]) -> None:
     multi_simhash.check([content.text for content in contents], config, named(config.synonyms))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"window": 3},
-        {"synonyms": "none"},
-    ],
-)
+@pytest.mark.parametrize("changes", [{}, {"window": 3}, {"synonyms": "none"}])
 def test_dwdcs(contents: list[Content], english: list[Content], changes: dict[str, Any]) -> None:
     config = DwdcsConfig.model_validate(changes)
     synonyms = named(config.synonyms)

@@ -32,14 +32,7 @@ def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_generated_client_adds_checks_explains_and_pages_through_clusters(generated: Api) -> None:
     import client_of_es_dedup as package  # type: ignore[import-not-found]  # noqa: PLC0415 - made by the fixture
-    from client_of_es_dedup.api.default import (  # type: ignore[import-not-found]  # noqa: PLC0415
-        add,
-        check,
-        clusters,
-        explain,
-        metrics,
-        stored,
-    )
+    from client_of_es_dedup.api.default import add, check, clusters, explain, metrics, stored  # type: ignore[import-not-found]  # noqa: PLC0415
     from client_of_es_dedup.models import ExplainBody, PageBody, Problem  # type: ignore[import-not-found]  # noqa: PLC0415
     from client_of_es_dedup.types import UNSET  # type: ignore[import-not-found]  # noqa: PLC0415
 

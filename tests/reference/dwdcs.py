@@ -74,10 +74,7 @@ def merged(
 
 
 def network(
-    concepts: Sequence[Hashable],
-    sentences: Sequence[int],
-    window: int = 2,
-    min_occurrences: int = 2,
+    concepts: Sequence[Hashable], sentences: Sequence[int], window: int = 2, min_occurrences: int = 2
 ) -> tuple[list[Hashable], Graph]:
     """Nodes in order of first occurrence, and their neighbours by place in that list; the largest connected part only.
 

@@ -99,10 +99,6 @@ def test_a_check_of_text_loads_no_parser_of_pages_and_no_other_command(tmp_path:
     page.write_text(f'{{"id": "new", "text": "{TEXT}"}}', encoding="utf-8")
     modules = loaded("from es_dedup.cli.main import run; run()", "--db", str(db), "check", str(page))
     assert {"es_dedup.cli.scanning", "numpy", "pydantic"} <= modules
-    others = {
-        "es_dedup.cli.elastic",
-        "es_dedup.cli.evaluating",
-        "es_dedup.cli.index",
-    }
+    others = {"es_dedup.cli.elastic", "es_dedup.cli.evaluating", "es_dedup.cli.index"}
     assert not modules & (HEAVY | {"rich"} | others)
     assert len(modules) <= 640

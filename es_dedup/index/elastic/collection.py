@@ -249,12 +249,7 @@ class Collection:
     # Writing
 
     def put(
-        self,
-        key: str,
-        body: Mapping[str, Any],
-        *,
-        operation: str = "index",
-        condition: Version | None = None,
+        self, key: str, body: Mapping[str, Any], *, operation: str = "index", condition: Version | None = None
     ) -> Write:
         """A write, for ``write``, that stores a document; arguments as of ``Write``."""
         return Write(operation, self.name, key, body, condition)

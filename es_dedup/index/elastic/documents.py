@@ -46,12 +46,7 @@ SHOWN: Final[Mapping[str, Any]] = {"type": "object", "enabled": False}
 
 
 def writes(
-    batch: RecordBatch,
-    documents: Collection,
-    fields: TermFields,
-    *,
-    named: bool,
-    operation: str = "index",
+    batch: RecordBatch, documents: Collection, fields: TermFields, *, named: bool, operation: str = "index"
 ) -> Iterator[Write]:
     """One write per page.
 

@@ -80,12 +80,7 @@ FORM: Final = lines(81, 8)
 BANNER: Final = lines(79, 3)
 BANNERED: Final = [Small((*BANNER, *lines(1200 + page, 8))) for page in range(30)]
 OTHERS: Final = [Small(lines(900 + n, 5)) for n in range(4)]
-CORPUS: Final = [
-    *template_pages(12),
-    *reprints(8),
-    *BANNERED[:12],
-    *OTHERS,
-]
+CORPUS: Final = [*template_pages(12), *reprints(8), *BANNERED[:12], *OTHERS]
 LEARNED: Final = learned(CORPUS)
 
 
@@ -226,11 +221,7 @@ class TestRemainders:
 
 @pytest.mark.parametrize(
     ("title", "sites", "counts"),
-    [
-        ("晨光新闻网首页", 12, False),
-        (WIRE[0][:10], 12, True),
-        (WIRE[0][:10], 1, False),
-    ],
+    [("晨光新闻网首页", 12, False), (WIRE[0][:10], 12, True), (WIRE[0][:10], 1, False)],
     ids=["the texts do not speak of it", "a headline on many sites", "a column of one site"],
 )
 def test_one_title_for_many_pages_says_nothing_unless_texts_on_many_sites_speak_of_it(

@@ -88,12 +88,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, synonyms: Synonym
     """Positions of a page's key concepts by the reference, in order."""
     own = words.words(page)
     sentences = words.sentence[words.offsets[page] : words.offsets[page + 1]].tolist()
-    group = slow.merged(
-        own,
-        synonyms.concept,
-        config.min_overlap,
-        synonyms.code,
-    )
+    group = slow.merged(own, synonyms.concept, config.min_overlap, synonyms.code)
     names = [group[word] for word in own]
     nodes, graph = slow.network(names, sentences, config.window, config.min_occurrences)
     if len(nodes) < config.min_concepts:
@@ -115,10 +110,7 @@ def check(texts: list[str], config: DwdcsConfig, synonyms: Synonyms) -> int:
 
 
 @pytest.mark.parametrize("synonyms", [NONE, SYNONYMS], ids=["words", "concepts"])
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"window": 3, "min_occurrences": 1, "hubs": 8, "key_concepts": 8}],
-)
+@pytest.mark.parametrize("changes", [{}, {"window": 3, "min_occurrences": 1, "hubs": 8, "key_concepts": 8}])
 @pytest.mark.slow
 def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, Any]) -> None:
     texts = [truth.text for truth in truths()[:24:3]]
@@ -126,11 +118,7 @@ def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, A
 
 
 @settings(max_examples=40)
-@given(
-    st.lists(page_texts, max_size=4),
-    st.integers(1, 4),
-    st.integers(1, 2),
-)
+@given(st.lists(page_texts, max_size=4), st.integers(1, 4), st.integers(1, 2))
 def test_random_pages_equal_the_reference(texts: list[str], window: int, occurrences: int) -> None:
     config = DwdcsConfig(window=window, min_occurrences=occurrences, min_concepts=3)
     check([text * 2 for text in texts], config, SYNONYMS)

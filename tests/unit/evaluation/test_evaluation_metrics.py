@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.evaluation import (
-    BCubed,
-    Label,
-    LabelledPair,
-    PairScores,
-    Share,
-    evaluate,
-    wilson,
-)
+from es_dedup.evaluation import BCubed, Label, LabelledPair, PairScores, Share, evaluate, wilson
 from es_dedup.evaluation.metrics import bcubed, candidate_recall, connected, pair_scores, right_relations
 from es_dedup.model import Relation
 

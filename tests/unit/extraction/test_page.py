@@ -188,10 +188,7 @@ def test_a_declared_article_is_no_list(head: str) -> None:
 
 
 def test_a_list_has_no_day_but_that_it_declares() -> None:
-    body = TEASERS.replace(
-        "<div class=lead>",
-        "<time datetime=2026-03-04>x</time><div class=lead>",
-    )
+    body = TEASERS.replace("<div class=lead>", "<time datetime=2026-03-04>x</time><div class=lead>")
     found = extract(f"<title>World</title>{body}", url="https://news.example/")
     assert (found.kind, found.published) == (PageKind.LIST, None)
     declared = extract(

@@ -16,8 +16,7 @@ GROUPS = st.builds(
     st.none() | st.integers(0, 4),
 )
 QUERIES = st.lists(
-    st.builds(CandidateQuery, st.lists(GROUPS, max_size=3).map(tuple), max_df=st.integers(0, 5)),
-    max_size=4,
+    st.builds(CandidateQuery, st.lists(GROUPS, max_size=3).map(tuple), max_df=st.integers(0, 5)), max_size=4
 )
 
 

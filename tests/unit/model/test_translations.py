@@ -62,13 +62,7 @@ def test_every_text_of_the_console_is_translated() -> None:
 
 def test_texts_that_views_choose_from_are_translated() -> None:
     actions = dict(chain.from_iterable(jobs.ACTIONS.values()))
-    tables = (
-        clusters.ORDERS,
-        clusters.RELATIONS,
-        overrides.DECISIONS,
-        review.ANSWERS,
-        actions,
-    )
+    tables = (clusters.ORDERS, clusters.RELATIONS, overrides.DECISIONS, review.ANSWERS, actions)
     assert not {text for table in tables for text in table.values()} - catalogue().keys()
 
 

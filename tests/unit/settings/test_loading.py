@@ -118,12 +118,7 @@ def test_variables_for_other_purposes_are_allowed_and_misspelt_ones_are_not(file
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("simhash, ccdet", ("simhash", "ccdet")),
-        (" 新闻 ,\n", ("新闻",)),
-        ("", ()),
-    ],
+    ("given", "expected"), [("simhash, ccdet", ("simhash", "ccdet")), (" 新闻 ,\n", ("新闻",)), ("", ())]
 )
 def test_lists_in_the_environment(given: str, expected: tuple[str, ...]) -> None:
     assert (

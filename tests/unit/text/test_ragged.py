@@ -12,16 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from es_dedup.text.hashing import SIGNATURE_SEED, hash64, mix64, powers, tagged_terms
-from es_dedup.text.ragged import (
-    concatenate,
-    find,
-    gather,
-    heads,
-    offsets_of,
-    owners_of,
-    rank_within,
-    take,
-)
+from es_dedup.text.ragged import concatenate, find, gather, heads, offsets_of, owners_of, rank_within, take
 
 SEED: Final = 20261121
 Rows = list[list[int]]

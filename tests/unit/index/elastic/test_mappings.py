@@ -164,10 +164,6 @@ def test_named_fields_take_the_place_of_hashes_where_they_are_kept() -> None:
     shown = {"period_signatures": ["水位上升"], "simhash": "0" * 16, "of no field": 1}
     batch = RecordBatch.of([record("a", [SIGNATURE, GRAM], named=shown)])
     (kept,) = FIELDS.columns_of(batch, named=True)
-    assert kept == {
-        "period_signatures": ["水位上升"],
-        "simhash": "0" * 16,
-        "coverage_grams": ["CAAAAAAD"],
-    }
+    assert kept == {"period_signatures": ["水位上升"], "simhash": "0" * 16, "coverage_grams": ["CAAAAAAD"]}
     (hashed,) = FIELDS.columns_of(batch, named=False)
     assert hashed == {"period_signatures": ["AQAAAABN"], "coverage_grams": ["CAAAAAAD"]}

@@ -12,12 +12,7 @@ from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.clusters import _writes
 from es_dedup.index.elastic.collection import Collection, Result
 from es_dedup.index.elastic.connecting import Options
-from es_dedup.index.elastic.read_your_writes import (
-    MOST_PAGES,
-    PageWriteCache,
-    newest_of,
-    postings_of,
-)
+from es_dedup.index.elastic.read_your_writes import MOST_PAGES, PageWriteCache, newest_of, postings_of
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.records import RecordBatch
 from es_dedup.model import Edge, Relation
@@ -49,12 +44,7 @@ class TestKept:
 
     @pytest.mark.parametrize(
         "results",
-        [
-            written(2, 2),
-            written(1, 2, 200),
-            [*written(1, 1), *written(3, 1)],
-            written(1, 1) + written(1, 1),
-        ],
+        [written(2, 2), written(1, 2, 200), [*written(1, 1), *written(3, 1)], written(1, 1) + written(1, 1)],
         ids=["another writer before", "replaced", "another writer between", "another shard"],
     )
     def test_else_searches_have_to_be_refreshed(self, results: list[Result]) -> None:

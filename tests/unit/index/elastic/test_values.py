@@ -20,14 +20,7 @@ from es_dedup.errors import (
 )
 from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.connecting import credentials
-from es_dedup.index.elastic.documents import (
-    LONG,
-    hash_of,
-    hash_token,
-    key_of,
-    storable,
-    tokens_of,
-)
+from es_dedup.index.elastic.documents import LONG, hash_of, hash_token, key_of, storable, tokens_of
 from es_dedup.index.factory import beside, elastic_options, shown
 from es_dedup.settings.loading import describe, load_settings
 
