@@ -57,6 +57,8 @@ NAME: Final = 0.80  # share of titles from which a term of them belongs to the n
 PLACEHOLDER_FROM: Final = 10  # pages with one title: of fewer, most may tell one story
 # share of a title's terms up to which a text does not speak of it; of many headlines, more than half of the terms are not in the text
 SPOKEN: Final = 0.25
+ONCE: Final = 2  # pages of a site with one headline: it may have sent the story again
+HEADLINE_TERMS: Final = 4  # a shorter title is rather the name of a kind of pages: "Notice to creditors"
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
@@ -308,7 +310,7 @@ def weigh(features: RowFeatures, pages: PostingSample) -> tuple[NDArray[np.uint3
         features: of all pages.
         pages: what is known of the pages.
     """
-    pages = pages._replace(titles=_without_name(pages))
+    pages = pages._replace(titles=_told_apart(pages))
     if native.core:
         found: tuple[NDArray[np.uint32], NDArray[np.float32]] = native.core.weigh(
             features, pages, native.threads()
@@ -424,6 +426,24 @@ def _without_name(pages: PostingSample) -> NDArray[np.uint64]:
         if len(some) >= NAMED_FROM:
             having = np.unpackbits(titles[some].view(np.uint8), axis=1).mean(axis=0)
             titles[some] &= np.packbits(having < NAME).view(np.uint64)
+    return titles
+
+
+def _told_apart(pages: PostingSample) -> NDArray[np.uint64]:
+    """The title signatures without names, and with a term of its own for each page whose headline its site has hardly more than once.
+
+    Such a title is not the name of a site or column that pages share, for which equal titles are taken: sites that reprint a story
+    keep its headline. It stays whole where all titles are one headline, so that nothing would be left of it.
+    """
+    titles = _without_name(pages)
+    groups = np.stack((pages.title_sums, pages.title_groups))
+    _, group, held = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
+    terms = np.bitwise_count(pages.titles).sum(axis=1)
+    (rows,) = np.nonzero((pages.title_groups > 0) & (held[group.ravel()] <= ONCE) & (terms >= HEADLINE_TERMS))
+    bare = rows[~titles[rows].any(axis=1)]
+    titles[bare] = pages.titles[bare]
+    word, bit = np.divmod(pages.keys[rows] % SIGNATURE_BITS, 64)
+    titles[rows, word.astype(np.int64)] |= np.uint64(1) << bit
     return titles
 
 

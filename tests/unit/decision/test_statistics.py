@@ -127,6 +127,20 @@ class TestWeights:
     def test_a_wire_story_reprinted_under_like_titles_is_content(self) -> None:
         assert min(clause_weights(learned(reprints(30)), WIRE)) > 0.9
 
+    @pytest.mark.parametrize(
+        ("title", "sites", "content"),
+        [(WIRE[0][:10], 12, True), (WIRE[0][:10], 2, False), (WIRE[0][:3], 12, False)],
+        ids=["a headline on many sites", "a column of two sites", "a short title"],
+    )
+    def test_one_headline_makes_content_of_what_many_sites_carry_in_layouts_of_their_own(
+        self, title: str, sites: int, *, content: bool
+    ) -> None:
+        pages = [Small((*WIRE, *lines(500 + n, 7)), title, site=f"site-{n % sites}") for n in range(12)]
+        others = [Small(own := lines(900 + n, 8), own[0][:10], site=f"site-{n % sites}") for n in range(30)]
+        weights = clause_weights(learned([*pages, *others]), WIRE)
+        assert (min(weights) > 0.9) is content
+        assert (max(weights) < 0.2) is not content
+
     def test_a_form_that_recurs_over_a_year_loses_what_its_titles_gave_it(self) -> None:
         weeks = [
             Small((*NOTICE, *(own := lines(300 + n, 12))), NOTICE[0][:10] + own[0][:4], 100 + 40 * n)
