@@ -295,10 +295,7 @@ class RowFeatures(NamedTuple):
     def packed(self) -> NDArray[np.uint64]:
         """Both in one number, the mask in the lower ``MASK_BITS``, page after page."""
         at, _ = gather_between(self.starts, self.ends)
-        packed: NDArray[np.uint64] = (
-            self.hashes[at].astype(np.uint64) << np.uint64(MASK_BITS) | self.masks[at]
-        )
-        return packed
+        return np.asarray(self.hashes[at].astype(np.uint64) << np.uint64(MASK_BITS) | self.masks[at])
 
 
 def weigh(features: RowFeatures, pages: PostingSample) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
@@ -469,8 +466,7 @@ def _sampled_postings(
     def after(steps: int) -> NDArray[np.int64]:
         """Page of the posting a number of steps later in its feature, cyclically."""
         size = np.minimum(counts[of], SAMPLED_POSTINGS)
-        pages: NDArray[np.int64] = page[first[of] + (rank + steps) % size]
-        return pages
+        return np.asarray(page[first[of] + (rank + steps) % size])
 
     return _SampledPostings(
         values=known,

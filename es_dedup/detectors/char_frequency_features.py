@@ -134,8 +134,7 @@ def _mostly_words(batch: TextBatch) -> NDArray[np.bool_]:
     first = batch.offsets[:-1][batch.offsets[:-1] < len(inside)]
     begins[first] = inside[first]
     balance = np.concatenate(([0], np.cumsum(begins.astype(np.int32) - (kinds == CJK), dtype=np.int64)))
-    mostly: NDArray[np.bool_] = np.diff(balance[batch.offsets]) > 0
-    return mostly
+    return np.asarray(np.diff(balance[batch.offsets]) > 0)
 
 
 def _rows(batch: TextBatch, pages: NDArray[np.int64]) -> TextBatch:
@@ -146,14 +145,12 @@ def _rows(batch: TextBatch, pages: NDArray[np.int64]) -> TextBatch:
 
 def _lengths(batch: TextBatch) -> NDArray[np.int64]:
     solid = np.concatenate(([0], np.cumsum(_solid(batch.codes))))
-    lengths: NDArray[np.int64] = np.diff(solid[batch.offsets])
-    return lengths
+    return np.asarray(np.diff(solid[batch.offsets]))
 
 
 def _solid(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Whether each code point of normalised text is no white space."""
-    solid: NDArray[np.bool_] = (codes != ord(" ")) & (codes != ord("\n"))
-    return solid
+    return np.asarray((codes != ord(" ")) & (codes != ord("\n")))
 
 
 def _strings(

@@ -122,8 +122,7 @@ class _PageRows:
 
     def threshold(self, kind: str) -> NDArray[np.uint32]:
         """Value below which all elements of a kind were sampled, by pair."""
-        bounds: NDArray[np.uint32] = getattr(self.table, f"{kind}_threshold")[self.rows]
-        return bounds
+        return np.asarray(getattr(self.table, f"{kind}_threshold")[self.rows])
 
     def below(self, kind: str, bound: NDArray[np.uint32]) -> tuple[Counts, Counts, NDArray[np.uint64]]:
         """Places and owners of the elements of a kind below a bound, and keys that are equal for equal elements of a pair."""
@@ -148,8 +147,7 @@ def run_shares(table: CoverageTable, rows: Counts) -> Floats:
     lengths = table.clause_lengths[places].astype(np.float64)
     total = np.bincount(owners, lengths, len(rows))
     runs = np.bincount(owners, np.where(lengths >= RUN_CHARS, lengths, 0.0), len(rows))
-    shares: Floats = runs / np.maximum(total, 1.0)
-    return shares
+    return np.asarray(runs / np.maximum(total, 1.0))
 
 
 def measure(

@@ -43,8 +43,7 @@ class Graphs:
     @property
     def degrees(self) -> NDArray[np.int64]:
         """Neighbours of each node."""
-        degrees: NDArray[np.int64] = np.diff(self.starts)
-        return degrees
+        return np.asarray(np.diff(self.starts))
 
     @classmethod
     def of_edges(
@@ -79,8 +78,7 @@ def largest_components(graphs: Graphs) -> NDArray[np.bool_]:
     best = np.full(len(graphs), -1, dtype=np.int64)
     filled = np.flatnonzero(np.diff(graphs.offsets))
     best[filled] = order[graphs.offsets[filled]]
-    main: NDArray[np.bool_] = label == best[owner]
-    return main
+    return np.asarray(label == best[owner])
 
 
 def removal_sums(

@@ -105,8 +105,7 @@ class TermPostings:
     @property
     def counts(self) -> NDArray[np.int64]:
         """How many pages carry each term."""
-        counts: NDArray[np.int64] = np.diff(self.bounds)
-        return counts
+        return np.asarray(np.diff(self.bounds))
 
 
 def ranked(

@@ -48,8 +48,7 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
 
 def _is_digit(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Whether a character is a digit; 〇 makes a run, not a token of its own."""
-    digits: NDArray[np.bool_] = ((codes >= 0x30) & (codes <= 0x39)) | (codes == 0x3007)
-    return digits
+    return np.asarray(((codes >= 0x30) & (codes <= 0x39)) | (codes == 0x3007))
 
 
 def masked_clause_hashes(

@@ -152,8 +152,7 @@ class Buckets:
     @cached_property
     def seen(self) -> NDArray[np.uint64]:
         """Bitmap by the lowest bits of the values, which avoids most look-ups if most values are unknown."""
-        bitmap: NDArray[np.uint64] = native.core.bitmap_of(self.known)
-        return bitmap
+        return np.asarray(native.core.bitmap_of(self.known))
 
 
 def find(

@@ -262,8 +262,7 @@ class TermFields:
         # what is too wide is refused elsewhere
         tags = (terms >> np.uint64(TAG_SHIFT)).astype(np.int64) % TAGS
         bands = (terms >> np.uint64(BAND_BITS)).astype(np.int64) % count[tags]
-        places: NDArray[np.int64] = first[tags] + bands
-        return places
+        return np.asarray(first[tags] + bands)
 
 
 def edge_writes(edges: Iterable[Edge], documents: Collection) -> Iterator[Write]:
