@@ -55,7 +55,7 @@ def index(place: str) -> Iterator[Index]:
 def asked_of_all() -> set[str]:
     """The methods of the port."""
     public = {name for name, _ in inspect.getmembers(Index, inspect.isfunction) if not name.startswith("_")}
-    return public | {"features", "keeps_named"}
+    return (public | {"features", "keeps_named"}) - {"put_distinct"}  # put_batch and put_new call it
 
 
 class Caller:
