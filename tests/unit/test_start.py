@@ -82,7 +82,7 @@ def test_a_package_without_source_has_its_names(tmp_path: Path) -> None:
     loaded(f"sys.path.append(sys.argv[1]); {code}", str(tmp_path))
 
 
-@pytest.mark.skipif(native.core is None, reason="without the native core numpy sorts, and loads them")
+@pytest.mark.skipif(native.core is None, reason="the native core is not installed, and numpy loads them")
 def test_learning_from_texts_loads_no_masked_arrays() -> None:
     pages = f"Page(id=str(at), text=f'{TEXT}{{at}}') for at in range(9)"
     modules = loaded(
