@@ -127,9 +127,8 @@ async def next_page(request: Request, cursor: str) -> GroupPage:
     try:
         return await _page(request, Cursor(pit, digest_of(request), ()), first=True)
     except BaseException:
-        with suppress(
-            DedupError
-        ):  # what ended the search is told, and the server drops the point in time by itself
+        # The caller gets the error that ended the search, not one of closing; the server drops the point in time after ``keep_alive``.
+        with suppress(DedupError):
             await request.server.close_point_in_time(pit)
         raise
 

@@ -103,7 +103,8 @@ class DedupSearch(_Searching):
                 yield page
         finally:
             if cursor is not None and cursor != START:
-                with suppress(DedupError):  # what ended the iteration is told
+                # The caller gets the error that ended the iteration, not one of closing.
+                with suppress(DedupError):
                     self.close(cursor)
 
     def close(self, cursor: str) -> None:
@@ -143,7 +144,8 @@ class AsyncDedupSearch(_Searching):
                 yield page
         finally:
             if cursor is not None and cursor != START:
-                with suppress(DedupError):  # what ended the iteration is told
+                # The caller gets the error that ended the iteration, not one of closing.
+                with suppress(DedupError):
                     await self.close(cursor)
 
     async def close(self, cursor: str) -> None:

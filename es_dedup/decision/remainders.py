@@ -34,7 +34,7 @@ MISSING_LOW, MISSING_HIGH = 0.01, 0.04  # share of the pages by which less is sh
 FILLED_IN: Final = 0.50  # of any page at most: a form is most of each page that it is filled in on
 _ROWS: Final = 2_000  # pages that sketches are made of at a time
 _BLOCK: Final = 64  # triples handled at a time: what is compared fits into a processor's cache
-_PAGES: Final = np.arange(3, dtype=np.uint64)[:, None]  # of a triple
+_PAGES: Final = np.arange(3, dtype=np.uint64)[:, None]  # numbers of the pages of a triple
 
 
 class Sketches(NamedTuple):

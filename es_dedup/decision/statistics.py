@@ -57,7 +57,7 @@ NAME: Final = 0.80  # share of titles from which a term of them belongs to the n
 PLACEHOLDER_FROM: Final = 10  # pages with one title: of fewer, most may tell one story
 # share of a title's terms up to which a text does not speak of it; of many headlines, more than half of the terms are not in the text
 SPOKEN: Final = 0.25
-ONCE: Final = 2  # pages of a site with one headline: it may have sent the story again
+REPRINTS_OF_SITE: Final = 2  # pages of a site under one headline: more are those of a column
 HEADLINE_TERMS: Final = 4  # a shorter title is rather the name of a kind of pages: "Notice to creditors"
 NAMED_FROM: Final = 10  # titles: of fewer, a term of most may be that of a story
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
@@ -307,7 +307,7 @@ def weigh(features: RowFeatures, pages: PostingSample) -> tuple[NDArray[np.uint3
         features: of all pages.
         pages: what is known of the pages.
     """
-    pages = pages._replace(titles=_told_apart(pages))
+    pages = pages._replace(titles=_title_terms(pages))
     if native.core:
         found: tuple[NDArray[np.uint32], NDArray[np.float32]] = native.core.weigh(
             features, pages, native.threads()
@@ -426,17 +426,19 @@ def _without_name(pages: PostingSample) -> NDArray[np.uint64]:
     return titles
 
 
-def _told_apart(pages: PostingSample) -> NDArray[np.uint64]:
-    """The title signatures without names, and with a term of its own for each page whose headline its site has hardly more than once.
+def _title_terms(pages: PostingSample) -> NDArray[np.uint64]:
+    """The title signatures that are compared: without names, and with one more term, its own, for each page under a headline.
 
-    Such a title is not the name of a site or column that pages share, for which equal titles are taken: sites that reprint a story
-    keep its headline. It stays whole where all titles are one headline, so that nothing would be left of it.
+    Equal titles count as the name of a site or column. A headline is none, but sites that reprint a story keep it: it has several
+    terms, the text speaks of it, and its site has it once or twice. Where all titles are one headline, it is not removed as a name.
     """
     titles = _without_name(pages)
     groups = np.stack((pages.title_sums, pages.title_groups))
     _, group, held = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
     terms = np.bitwise_count(pages.titles).sum(axis=1)
-    (rows,) = np.nonzero((pages.title_groups > 0) & (held[group.ravel()] <= ONCE) & (terms >= HEADLINE_TERMS))
+    (rows,) = np.nonzero(
+        (pages.title_groups > 0) & (held[group.ravel()] <= REPRINTS_OF_SITE) & (terms >= HEADLINE_TERMS)
+    )
     bare = rows[~titles[rows].any(axis=1)]
     titles[bare] = pages.titles[bare]
     word, bit = np.divmod(pages.keys[rows] % SIGNATURE_BITS, 64)

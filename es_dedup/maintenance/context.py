@@ -412,7 +412,8 @@ class MaintenanceContext:
             Counts as ``update_dedup_fields``; empty where no writer has died.
         """
         if self.index.note(CLUSTERS_PENDING) is not None:
-            with self.index.writing():  # not beside a writer at work
+            # A writer that still works keeps this note, too: wait until it is done, and look again.
+            with self.index.writing():
                 if self.index.note(CLUSTERS_PENDING) is not None:
                     return self.recluster_documents()
         return {}
